@@ -1,0 +1,111 @@
+"""A piece of text that could be read, and where it came from."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from typing import Annotated, Any, Self
+
+from pydantic import Field, field_validator, model_validator
+from ulid import ULID
+
+from acms_adapters.models.base import FrozenModel, Text, Tier, UtcDatetime, now_utc
+from acms_adapters.models.estimate import estimate_tokens
+
+MAX_CONTENT_CHARS = 1_000_000
+MAX_METADATA_ENTRIES = 64
+MAX_DEPTH = 9
+
+Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH)]
+Score = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+def new_id() -> str:
+    """A new ULID, as text."""
+    return str(ULID())
+
+
+def content_hash(content: str) -> str:
+    """SHA-256 of a text with its line ends as line feeds (ruling F1), in hexadecimal."""
+    if "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class FragmentProvenance(FrozenModel):
+    """Where a fragment came from.
+
+    Attributes:
+        resource_uri: The file, page or document the text stands in.
+        location: Place inside the resource, such as ``lines 1-10``.
+        resource_type: Kind of resource, such as ``source_file``, ``document`` or ``decision``.
+        strategy: The strategy that brought it, if one did.
+        score: The relevance that strategy gave it, before scores were combined.
+        merged: Provenance of the duplicates that were folded into this fragment (ruling F1).
+    """
+
+    resource_uri: Text = Field(min_length=1)
+    location: Text = ""
+    resource_type: Text = ""
+    strategy: str | None = None
+    score: float | None = None
+    merged: tuple[FragmentProvenance, ...] = ()
+
+
+class ContextFragment(FrozenModel):
+    """The atomic unit of context: one node's text at one depth.
+
+    Attributes:
+        uko_node: Opaque URI of the node that the text renders.
+        content: The text, at most 1,000,000 characters; lone surrogates are repaired.
+        fragment_id: ULID; made when left out.
+        detail_depth: 0 (names only) to 9 (full text).
+        token_count: Tokens of `content`. Left out, a conservative estimate; whoever admits a
+            fragment counts the text itself and goes by the larger number.
+        relevance_score: 0 (irrelevant) to 1.
+        tier: ``hot``, ``warm`` or ``cold``.
+        provenance: Where it came from; left out, the node itself.
+        metadata: At most 64 entries, copied on the way in.
+        created_at: UTC; a naive time is taken as UTC.
+    """
+
+    uko_node: Text = Field(min_length=1)
+    content: Text = Field(max_length=MAX_CONTENT_CHARS)
+    fragment_id: str = Field(default_factory=new_id, min_length=1)
+    detail_depth: Depth = MAX_DEPTH
+    token_count: int = Field(default=-1, ge=-1)
+    relevance_score: Score = 0.5
+    tier: Tier = "warm"
+    provenance: FragmentProvenance = Field(
+        default_factory=lambda data: FragmentProvenance(resource_uri=data["uko_node"])
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, max_length=MAX_METADATA_ENTRIES)
+    created_at: UtcDatetime = Field(default_factory=now_utc)
+
+    @field_validator("metadata", mode="after")
+    @classmethod
+    def _copy_metadata(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return copy.deepcopy(value) if value else {}
+
+    @field_validator("token_count", mode="before")
+    @classmethod
+    def _refuse_negative(cls, value: Any) -> Any:
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"token_count must be >= 0, not {value!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _estimate_count(self) -> Self:
+        if self.token_count < 0:
+            object.__setattr__(self, "token_count", estimate_tokens(self.content))
+        return self
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the content with normalised line ends, in hexadecimal."""
+        return content_hash(self.content)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two fragments duplicates: node and content hash (ruling F1)."""
+        return (self.uko_node, self.content_hash)
