@@ -6,6 +6,7 @@ from acms_adapters.models.fragment import ContextFragment, FragmentProvenance, c
 from acms_adapters.models.hit import Edge, Rendering, SearchHit
 from acms_adapters.models.layout import Layout
 from acms_adapters.models.ledger import Ledger, LedgerEntry, LeftOut
+from acms_adapters.models.node import IndexedNode, IndexedResource, Reference
 from acms_adapters.models.payload import ContextPayload, SkeletonMetadata
 from acms_adapters.models.plan import Decision, Plan
 from acms_adapters.models.plan_context import PlanContext
@@ -27,12 +28,15 @@ __all__ = [
     "Decision",
     "Edge",
     "FragmentProvenance",
+    "IndexedNode",
+    "IndexedResource",
     "Layout",
     "Ledger",
     "LedgerEntry",
     "LeftOut",
     "Plan",
     "PlanContext",
+    "Reference",
     "Rendering",
     "SearchHit",
     "SkeletonMetadata",
