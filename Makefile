@@ -22,7 +22,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python tests/benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .acms .bench .demo .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .acms .bench .benchmarks .demo .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find acms_adapters strategies examples tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
