@@ -7,6 +7,7 @@ from acms_adapters.models.hit import Edge, Rendering, SearchHit
 from acms_adapters.models.layout import Layout
 from acms_adapters.models.ledger import Ledger, LedgerEntry, LeftOut
 from acms_adapters.models.node import IndexedNode, IndexedResource, Reference
+from acms_adapters.models.options import StrategyOptions
 from acms_adapters.models.payload import ContextPayload, SkeletonMetadata
 from acms_adapters.models.plan import Decision, Plan
 from acms_adapters.models.plan_context import PlanContext
@@ -42,6 +43,7 @@ __all__ = [
     "SkeletonMetadata",
     "StrategyCapabilities",
     "StrategyFailure",
+    "StrategyOptions",
     "StrategyResult",
     "Tier",
     "content_hash",
