@@ -109,3 +109,8 @@ class ContextFragment(FrozenModel):
     def key(self) -> tuple[str, str]:
         """What makes two fragments duplicates: node and content hash (ruling F1)."""
         return (self.uko_node, self.content_hash)
+
+
+def detached(fragment: ContextFragment) -> ContextFragment:
+    """The same fragment, sharing nothing that a reader could change."""
+    return fragment.model_copy(update={"metadata": copy.deepcopy(fragment.metadata)})

@@ -1,0 +1,54 @@
+"""The ten components, the facades over them, and the pipeline; loaded at their first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from acms_adapters.pipeline.composition import Composition
+    from acms_adapters.pipeline.inheritance import Inheritance, inherit, skeleton_allowance
+    from acms_adapters.pipeline.preamble_generator import PreambleGenerator
+    from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
+    from acms_adapters.pipeline.skeleton_service import (
+        DEFAULT_SKELETON_RATIO,
+        SkeletonCompressorService,
+        SkeletonResult,
+    )
+
+_HOMES = {
+    "composition": ("Composition",),
+    "inheritance": ("Inheritance", "inherit", "skeleton_allowance"),
+    "preamble_generator": ("PreambleGenerator",),
+    "skeleton_compressor": ("SkeletonCompressor",),
+    "skeleton_service": (
+        "DEFAULT_SKELETON_RATIO",
+        "SkeletonCompressorService",
+        "SkeletonResult",
+    ),
+}
+
+__all__ = [
+    "DEFAULT_SKELETON_RATIO",
+    "Composition",
+    "Inheritance",
+    "PreambleGenerator",
+    "SkeletonCompressor",
+    "SkeletonCompressorService",
+    "SkeletonResult",
+    "inherit",
+    "skeleton_allowance",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,166 @@
+"""Filling a number of tokens with fragments that repeat nothing (rulings K1 and K3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acms_adapters.models import ContextFragment, Layout, LedgerEntry, LeftOut
+from acms_adapters.models.fragment import detached
+from acms_adapters.models.layout import SEPARATOR, render, render_fragment
+from acms_adapters.pipeline.repetition import Readings
+from acms_adapters.protocols import BackendSet, RenderingSource, TokenCounter
+from acms_adapters.tokens import token_counter
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What fits, most important first.
+
+    Attributes:
+        kept: Copies of the fragments that fit, some at a lower depth.
+        left_out: The others.
+        rendered_tokens: Tokens of the kept fragments as they will be read.
+        squeezed: Whether anything was lowered or left out for want of tokens.
+    """
+
+    kept: tuple[ContextFragment, ...] = ()
+    left_out: tuple[LedgerEntry, ...] = ()
+    rendered_tokens: int = 0
+    squeezed: bool = False
+
+
+def is_decision(fragment: ContextFragment) -> bool:
+    """Whether a fragment tells of a decision."""
+    kinds = (fragment.provenance.resource_type, fragment.metadata.get("resource_type"))
+    return bool(fragment.metadata.get("decision_id")) or "decision" in kinds
+
+
+class Fitting:
+    """Fills a number of tokens, one node after the other."""
+
+    def __init__(
+        self,
+        tokens: int,
+        *,
+        backends: BackendSet,
+        layout: Layout,
+        read: Sequence[ContextFragment],
+    ) -> None:
+        self._tokens = self._room = tokens
+        self._counter: TokenCounter = backends.counter or token_counter()
+        self._renderings: RenderingSource | None = backends.renderings
+        self._layout: Layout = layout
+        self._read = Readings(read)
+        self._kept_texts = Readings()
+        self._kept: dict[str, tuple[ContextFragment, int]] = {}
+        self._left_out: list[LedgerEntry] = []
+        self._squeezed = False
+
+    def offer(self, group: Sequence[ContextFragment]) -> None:
+        """Take the deepest rendering that fits and repeats nothing.
+
+        Args:
+            group: The renderings of one node that there are, deepest first.
+        """
+        repeats: tuple[LeftOut, str | None] | None = None
+        needed: int | None = None
+        for option in self._options(group):
+            verdict = self._repetition(option)
+            if verdict is not None:
+                repeats = repeats or verdict
+                continue
+            price = self._price(option)
+            swallowed = list(self._kept_texts.inside(option))
+            if price <= self._room + sum(self._kept[name][1] for name in swallowed):
+                self._admit(option, price, swallowed)
+                self._superseded(group, option)
+                return
+            self._squeezed = True
+            needed = price if needed is None else min(needed, price)
+        for fragment in group:
+            if needed is not None:
+                self._leave_out(fragment, LeftOut.OVER_BUDGET, needed=needed, had=self._room)
+            elif repeats is not None:
+                self._leave_out(fragment, repeats[0], other=repeats[1])
+
+    def result(self) -> Skeleton:
+        """What was kept; its whole text is counted once more."""
+        kept = list(self._kept.values())
+        while kept:
+            rendered = self._counter.count(render((f for f, _ in kept), layout=self._layout))
+            if rendered <= self._tokens:
+                break
+            self._squeezed = True
+            dropped, _ = kept.pop()
+            self._leave_out(dropped, LeftOut.OVER_BUDGET, needed=rendered, had=self._tokens)
+        return Skeleton(
+            tuple(detached(fragment) for fragment, _ in kept),
+            tuple(self._left_out),
+            rendered if kept else 0,
+            self._squeezed,
+        )
+
+    def _options(self, group: Sequence[ContextFragment]) -> Iterator[ContextFragment]:
+        deepest, own = group[0], {fragment.detail_depth: fragment for fragment in group}
+        source = self._renderings
+        depths = set(own)
+        if source is not None:
+            known = source.depths(deepest.uko_node)
+            depths.update(depth for depth in known if depth < deepest.detail_depth)
+        for depth in sorted(depths, reverse=True):
+            if depth in own:
+                yield own[depth]
+            elif source and (rendering := source.at(deepest.uko_node, depth)):
+                yield deepest.model_copy(
+                    update={
+                        "content": rendering.content,
+                        "detail_depth": rendering.detail_depth,
+                        "token_count": self._counter.count(rendering.content),
+                    }
+                )
+
+    def _repetition(self, option: ContextFragment) -> tuple[LeftOut, str | None] | None:
+        if not option.content.strip():
+            return LeftOut.EMPTY, None
+        if option.fragment_id in self._kept:
+            return LeftOut.DUPLICATE, option.fragment_id
+        verdict = self._read.repeated_by(option) or self._kept_texts.repeated_by(option)
+        if verdict is not None:
+            return verdict
+        inside = next(self._read.inside(option), None) or next(
+            # a decision is not given up for the text around it
+            (n for n in self._kept_texts.inside(option) if is_decision(self._kept[n][0])),
+            None,
+        )
+        return (LeftOut.CONTAINED, inside) if inside else None
+
+    def _price(self, fragment: ContextFragment) -> int:
+        text = render_fragment(fragment, self._layout) + SEPARATOR
+        return max(fragment.token_count, self._counter.count(text))
+
+    def _admit(self, fragment: ContextFragment, price: int, swallowed: Sequence[str]) -> None:
+        for name in swallowed:
+            inner, freed = self._kept.pop(name)
+            self._room += freed
+            self._kept_texts.discard(inner)
+            self._leave_out(inner, LeftOut.CONTAINED, other=fragment.fragment_id)
+        self._room -= price
+        self._kept[fragment.fragment_id] = (fragment, price)
+        self._kept_texts.add(fragment)
+
+    def _superseded(self, group: Sequence[ContextFragment], kept: ContextFragment) -> None:
+        for fragment in group:
+            if fragment.fragment_id != kept.fragment_id:
+                self._leave_out(fragment, LeftOut.SUPERSEDED_DEPTH, other=kept.fragment_id)
+
+    def _leave_out(
+        self,
+        fragment: ContextFragment,
+        reason: LeftOut,
+        *,
+        other: str | None = None,
+        needed: int | None = None,
+        had: int | None = None,
+    ) -> None:
+        self._left_out.append(LedgerEntry.of(fragment, reason, other=other, needed=needed, had=had))
