@@ -12,6 +12,7 @@ from typing import Any
 
 from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment, LedgerEntry, LeftOut, SkeletonMetadata
+from acms_adapters.models.fragment import detached
 
 DEFAULT_SKELETON_RATIO = 0.3
 
@@ -21,7 +22,7 @@ class SkeletonResult:
     """What a compression kept; unpacks as ``fragments, metadata``.
 
     Attributes:
-        fragments: Kept fragments by falling relevance, then fragment id.
+        fragments: Copies of the kept fragments by falling relevance, then fragment id.
         metadata: Receipt of the compression.
         left_out: The other fragments, in the same order.
     """
@@ -69,7 +70,7 @@ class SkeletonCompressorService:
             compressed_tokens=sum(fragment.token_count for fragment in kept),
             source_decision_ids=decision_ids(kept),
         )
-        return SkeletonResult(tuple(kept), metadata, tuple(left_out))
+        return SkeletonResult(tuple(map(detached, kept)), metadata, tuple(left_out))
 
 
 def exact_ratio(ratio: Any) -> Fraction:
