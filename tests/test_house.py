@@ -127,6 +127,19 @@ def test_the_top_level_holds_only_names_a_reader_expects(committed_files: list[s
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
 
 
+def test_every_part_of_the_library_has_its_floor_in_the_layers() -> None:
+    (layers,) = (
+        " ".join(contract["layers"])
+        for contract in read_pyproject()["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    )
+    parts = {
+        path.relative_to(ROOT / "acms_adapters").parts[0].removesuffix(".py")
+        for path in (ROOT / "acms_adapters").rglob("*.py")
+    }
+    assert parts - {"__init__"} <= set(re.findall(r"acms_adapters\.(\w+)", layers))
+
+
 def test_strategies_is_a_folder_and_not_a_package() -> None:
     assert not (ROOT / "strategies" / "__init__.py").exists()
 
