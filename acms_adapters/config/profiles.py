@@ -1,0 +1,23 @@
+"""What the profiles differ in (ruling C3).
+
+`spec` is the documented defaults to the letter. `tuned` adds the choices below; each number was
+measured, and changes by measurement alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+Profile = Literal["spec", "tuned"]
+
+PROFILES: Mapping[Profile, Mapping[str, Any]] = {
+    "spec": {},
+    "tuned": {
+        "executor_reserve": True,
+        "evidence_weights": {
+            "simple-keyword": 0.35,
+            "semantic-embedding": 0.65,
+        },
+    },
+}
