@@ -1,0 +1,1 @@
+"""Backends that come along: SQLite for text, graph and time, Chroma or memory for vectors."""
