@@ -6,7 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acms_adapters.pipeline.budget_packer import BudgetPacker
     from acms_adapters.pipeline.composition import Composition
+    from acms_adapters.pipeline.detail_depth_resolver import DetailDepthResolver
+    from acms_adapters.pipeline.fragment_deduplicator import FragmentDeduplicator
+    from acms_adapters.pipeline.fragment_orderer import FragmentOrderer
+    from acms_adapters.pipeline.fragment_scorer import FragmentScorer, ScorerWeights
+    from acms_adapters.pipeline.fusion import FusionConfig, FusionEngine, FusionResult
     from acms_adapters.pipeline.inheritance import Inheritance, inherit, skeleton_allowance
     from acms_adapters.pipeline.preamble_generator import PreambleGenerator
     from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
@@ -17,8 +23,25 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "budget_packer": ("BudgetPacker",),
     "composition": ("Composition",),
-    "inheritance": ("Inheritance", "inherit", "skeleton_allowance"),
+    "detail_depth_resolver": ("DetailDepthResolver",),
+    "fragment_deduplicator": ("FragmentDeduplicator",),
+    "fragment_orderer": ("FragmentOrderer",),
+    "fragment_scorer": (
+        "FragmentScorer",
+        "ScorerWeights",
+    ),
+    "fusion": (
+        "FusionConfig",
+        "FusionEngine",
+        "FusionResult",
+    ),
+    "inheritance": (
+        "Inheritance",
+        "inherit",
+        "skeleton_allowance",
+    ),
     "preamble_generator": ("PreambleGenerator",),
     "skeleton_compressor": ("SkeletonCompressor",),
     "skeleton_service": (
@@ -30,9 +53,18 @@ _HOMES = {
 
 __all__ = [
     "DEFAULT_SKELETON_RATIO",
+    "BudgetPacker",
     "Composition",
+    "DetailDepthResolver",
+    "FragmentDeduplicator",
+    "FragmentOrderer",
+    "FragmentScorer",
+    "FusionConfig",
+    "FusionEngine",
+    "FusionResult",
     "Inheritance",
     "PreambleGenerator",
+    "ScorerWeights",
     "SkeletonCompressor",
     "SkeletonCompressorService",
     "SkeletonResult",

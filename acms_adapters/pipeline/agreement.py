@@ -1,0 +1,62 @@
+"""Adding up what several strategies say about one node (ruling F11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from acms_adapters.models import ContextFragment
+from acms_adapters.models.scores import to_evidence, to_relevance
+from acms_adapters.pipeline.ranking import Place, place
+
+UNLISTED_WEIGHT = 1.0
+"""Weight of a strategy that the weights do not name."""
+
+
+def agree(
+    fragments: Iterable[ContextFragment],
+    weights: Mapping[str, float],
+    *,
+    among: Iterable[ContextFragment] = (),
+) -> tuple[ContextFragment, ...]:
+    """Give each node the relevance of the summed evidence of the strategies that found it.
+
+    The relevance becomes `to_relevance` of the sum, over strategies, of weight times evidence
+    above the mean of the index. Each strategy counts once for a node at a location, with the best
+    score it gave to any depth of it; a node that no strategy scored keeps its relevance.
+
+    Args:
+        fragments: Fragments to rate.
+        weights: Weight by strategy name; 1 for a strategy that is not named.
+        among: Fragments whose provenance counts as well, such as duplicates folded away.
+    """
+    rated = tuple(fragments)
+    found = _scores((*rated, *among))
+    combined = {where: _combined(scores, weights) for where, scores in found.items()}
+    return tuple(
+        fragment
+        if (relevance := combined.get(place(fragment), fragment.relevance_score))
+        == fragment.relevance_score
+        else fragment.model_copy(update={"relevance_score": relevance})
+        for fragment in rated
+    )
+
+
+def _scores(fragments: Iterable[ContextFragment]) -> dict[Place, dict[str, float]]:
+    found: dict[Place, dict[str, float]] = {}
+    for fragment in fragments:
+        for provenance in (fragment.provenance, *fragment.provenance.merged):
+            name, score = provenance.strategy, provenance.score
+            if name is not None and score is not None:
+                scores = found.setdefault(place(fragment), {})
+                scores[name] = max(score, scores.get(name, score))
+    return found
+
+
+def _combined(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    # sorted, because a sum of floats depends on its order
+    return to_relevance(
+        sum(
+            weights.get(name, UNLISTED_WEIGHT) * max(0.0, to_evidence(score))
+            for name, score in sorted(scores.items())
+        )
+    )

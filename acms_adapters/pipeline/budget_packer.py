@@ -1,0 +1,155 @@
+"""Choosing what fits into a budget (rulings F3, F4, F6, F9, S4, S6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from acms_adapters.models import TIERS, ContextBudget, ContextFragment, Layout, LedgerEntry, Tier
+from acms_adapters.models.estimate import estimate_tokens
+from acms_adapters.pipeline.filling import Filling
+from acms_adapters.pipeline.packing_rules import (
+    DEPTH_FALLBACK_STEPS,
+    MIN_FRAGMENT_TOKENS,
+    PackingRules,
+)
+from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.ranking import Scored, packing_order
+from acms_adapters.pipeline.renderings import Alternatives, LowerRenderings
+from acms_adapters.protocols import RenderingSource, TokenCounter
+
+_CREDIBLE = 16
+"""Characters a token at most, over a whole text; declared counts below that are not believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What fits.
+
+    Attributes:
+        kept: In packing order.
+        left_out: An entry for every other candidate.
+        rendered_tokens: Tokens of the text that will be read; declared ones without a counter.
+        drawn: Alternatives (by `id`) that were admitted in place of a candidate; each is in `kept`
+            or `left_out`.
+    """
+
+    kept: tuple[ContextFragment, ...]
+    left_out: tuple[LedgerEntry, ...] = ()
+    rendered_tokens: int = 0
+    drawn: frozenset[int] = frozenset()
+
+
+class BudgetPacker:
+    """Chooses fragments greedily, best first; what does not fit is passed over.
+
+    Args:
+        tier_priority: Tiers in the order in which they are served; None for the score alone.
+        tier_budget: Most tokens of a tier; a tier that is not named has no bound.
+        depth_fallback_steps: Depths tried for a fragment that does not fit.
+        min_fragment_tokens: Tokens below which such a rendering is not worth reading.
+        max_fragments: Most fragments.
+        renderings: Where lower renderings come from.
+        counter: Counts the text that is read; None to go by declared counts.
+        layout: What that text is.
+    """
+
+    def __init__(
+        self,
+        *,
+        tier_priority: Sequence[Tier] | None = TIERS,
+        tier_budget: Mapping[Tier, int] | None = None,
+        depth_fallback_steps: Sequence[int] = DEPTH_FALLBACK_STEPS,
+        min_fragment_tokens: int = MIN_FRAGMENT_TOKENS,
+        max_fragments: int | None = None,
+        renderings: RenderingSource | None = None,
+        counter: TokenCounter | None = None,
+        layout: Layout = "payload",
+    ) -> None:
+        self._rules = PackingRules(
+            tier_priority=None if tier_priority is None else tuple(tier_priority),
+            tier_budget=dict(tier_budget or {}),
+            depth_fallback_steps=tuple(depth_fallback_steps),
+            min_fragment_tokens=min_fragment_tokens,
+            max_fragments=max_fragments,
+        )
+        self._renderings = renderings
+        self._pricing = Pricing(counter, layout=layout)
+
+    def pack(
+        self, scored_fragments: Iterable[Scored], budget: ContextBudget | int
+    ) -> list[ContextFragment]:
+        """Those that fit, in packing order, whatever the order of the input."""
+        packing = pack(
+            scored_fragments,
+            ContextBudget.of(budget).available_tokens,
+            rules=self._rules,
+            pricing=self._pricing,
+            renderings=self._renderings,
+        )
+        return list(packing.kept)
+
+
+def pack(
+    scored: Iterable[Scored],
+    available: int,
+    *,
+    rules: PackingRules | None = None,
+    pricing: Pricing | None = None,
+    alternatives: Alternatives | None = None,
+    renderings: RenderingSource | None = None,
+    count: Callable[[str], int] = estimate_tokens,
+) -> Packing:
+    """Choose greedily, in packing order (ruling F3).
+
+    Declared counts decide what is tried; then the finished text is counted as one string. Only
+    when it turns out too long, every text that would be admitted is counted by itself, and if the
+    joins alone make it too long, what was admitted last gives way.
+
+    Args:
+        scored: Candidates and their scores, one for each node at a location.
+        available: Tokens there are.
+        rules: What binds beside them.
+        pricing: What fragments cost; left out, their declared tokens.
+        alternatives: Fragments by place that gave way to a deeper one.
+        renderings: Where other lower renderings come from.
+        count: Counts a rendering whose tokens the index does not know.
+    """
+    rules = rules or PackingRules()
+    pricing = pricing or Pricing()
+    ranked = packing_order(tuple(scored), tier_priority=rules.tier_priority)
+    lower = LowerRenderings(
+        steps=rules.depth_fallback_steps,
+        min_tokens=rules.min_fragment_tokens,
+        alternatives=alternatives,
+        source=renderings,
+        count=count,
+    )
+
+    def fill(prices: Pricing) -> Filling:
+        filling = Filling(available, rules=rules, pricing=prices, lower=lower)
+        filling.fill(ranked)
+        return filling
+
+    filling = fill(pricing)
+    if not pricing.counts:
+        return _packing(filling, pricing.rendered(filling.kept))
+    if _is_credible(filling, available):
+        rendered = pricing.rendered(filling.kept)
+        if rendered <= available:
+            return _packing(filling, rendered)
+    filling = fill(pricing.verifying())
+    rendered = pricing.rendered(filling.kept)
+    while rendered > available and filling.kept:
+        filling.drop_weakest(over=rendered - available)
+        rendered = pricing.rendered(filling.kept)
+    return _packing(filling, rendered)
+
+
+def _is_credible(filling: Filling, available: int) -> bool:
+    """Whether the text is worth counting as a whole, or too long for the budget at first sight."""
+    return sum(len(fragment.content) for fragment in filling.kept) <= _CREDIBLE * max(available, 1)
+
+
+def _packing(filling: Filling, rendered: int) -> Packing:
+    return Packing(filling.kept, tuple(filling.left_out), rendered, frozenset(filling.drawn))

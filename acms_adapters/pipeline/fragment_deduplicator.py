@@ -1,0 +1,136 @@
+"""Folding fragments that hold the same text of the same node into one (ruling F1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, get_args
+
+from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
+from acms_adapters.pipeline.outcome import Outcome
+from acms_adapters.pipeline.ranking import preference, provenance_key
+
+DedupStrategy = Literal["highest_relevance", "first_seen", "most_recent"]
+
+
+class FragmentDeduplicator:
+    """Keeps one fragment of each node and text.
+
+    Args:
+        strategy: Which one: `highest_relevance` (then hotter, newer), `first_seen` or
+            `most_recent`.
+        merge_provenance: Whether the one that stays remembers where the others came from.
+    """
+
+    def __init__(
+        self, *, strategy: DedupStrategy = "highest_relevance", merge_provenance: bool = True
+    ) -> None:
+        self._strategy = _checked(strategy)
+        self._merge_provenance = merge_provenance
+
+    def deduplicate(
+        self, fragments: Iterable[ContextFragment], strategy: DedupStrategy | None = None
+    ) -> list[ContextFragment]:
+        """Unique fragments, in the order in which their texts first appeared."""
+        chosen = deduplicate(
+            fragments, strategy or self._strategy, merge_provenance=self._merge_provenance
+        )
+        return list(chosen.kept)
+
+
+def deduplicate(
+    fragments: Iterable[ContextFragment],
+    strategy: DedupStrategy = "highest_relevance",
+    *,
+    merge_provenance: bool = True,
+) -> Outcome:
+    """Keep one fragment of each node and normalised text.
+
+    Raises:
+        ValueError: `strategy` is unknown.
+    """
+    choose = _CHOICES[_checked(strategy)]
+    first, repeated = _grouped(tuple(fragments))
+    left_out: list[LedgerEntry] = []
+    for key, group in repeated.items():
+        kept = choose(group)
+        left_out.extend(
+            LedgerEntry.of(other, LeftOut.DUPLICATE, other=kept.fragment_id)
+            for other in _without(group, kept)
+        )
+        first[key] = _merged(kept, group) if merge_provenance else kept
+    return Outcome(tuple(first.values()), tuple(left_out))
+
+
+_Key = tuple[str, str]
+
+
+def _grouped(
+    fragments: tuple[ContextFragment, ...],
+) -> tuple[dict[_Key, ContextFragment], dict[_Key, list[ContextFragment]]]:
+    nodes = Counter(fragment.uko_node for fragment in fragments)
+    first: dict[_Key, ContextFragment] = {}
+    repeated: dict[_Key, list[ContextFragment]] = {}
+    for fragment in fragments:
+        node = fragment.uko_node
+        # a node that occurs once has no duplicate, so its text need not be hashed
+        key = (node, fragment.content_hash if nodes[node] > 1 else "")
+        if key not in first:
+            first[key] = fragment
+        elif key in repeated:
+            repeated[key].append(fragment)
+        else:
+            repeated[key] = [first[key], fragment]
+    return first, repeated
+
+
+def _without(group: list[ContextFragment], kept: ContextFragment) -> Iterator[ContextFragment]:
+    # by position: the same object may have been passed twice
+    spared = next(index for index, fragment in enumerate(group) if fragment is kept)
+    return (fragment for index, fragment in enumerate(group) if index != spared)
+
+
+def _merged(kept: ContextFragment, group: Iterable[ContextFragment]) -> ContextFragment:
+    found = {
+        provenance_key(single): single
+        for fragment in group
+        for single in _flat(fragment.provenance)
+    }
+    found.pop(provenance_key(kept.provenance), None)
+    merged = tuple(found[key] for key in sorted(found))
+    if merged == kept.provenance.merged:
+        return kept
+    provenance = kept.provenance.model_copy(update={"merged": merged})
+    return kept.model_copy(update={"provenance": provenance})
+
+
+def _flat(provenance: FragmentProvenance) -> Iterator[FragmentProvenance]:
+    yield provenance.model_copy(update={"merged": ()}) if provenance.merged else provenance
+    for part in provenance.merged:
+        yield from _flat(part)
+
+
+def _most_relevant(group: Sequence[ContextFragment]) -> ContextFragment:
+    return min(group, key=preference)
+
+
+def _newest(group: Sequence[ContextFragment]) -> ContextFragment:
+    return min(group, key=lambda fragment: (-fragment.created_at.timestamp(), preference(fragment)))
+
+
+def _first(group: Sequence[ContextFragment]) -> ContextFragment:
+    return group[0]
+
+
+_CHOICES: dict[Any, Callable[[Sequence[ContextFragment]], ContextFragment]] = {
+    "highest_relevance": _most_relevant,
+    "first_seen": _first,
+    "most_recent": _newest,
+}
+
+
+def _checked(strategy: DedupStrategy) -> DedupStrategy:
+    if strategy not in _CHOICES:
+        names = ", ".join(get_args(DedupStrategy))
+        raise ValueError(f"unknown deduplication strategy {strategy!r} (known: {names})")
+    return strategy

@@ -1,0 +1,79 @@
+"""What a fragment costs in the text that is read (ruling S4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from acms_adapters.models import ContextFragment, Layout
+from acms_adapters.models.layout import SEPARATOR, header, render, render_fragment
+from acms_adapters.protocols import TokenCounter
+
+LAYOUTS = ("payload", "bare")
+
+Arrange = Callable[[tuple[ContextFragment, ...]], Iterable[ContextFragment]]
+
+
+class Pricing:
+    """Prices fragments and counts finished texts.
+
+    Without a counter a fragment costs its declared tokens and nothing is counted. With one it
+    costs its header and separator as well; its text is counted only when `verifies` is set, and
+    the larger number is its price.
+
+    Args:
+        counter: Counts tokens.
+        layout: How the text is rendered.
+        arrange: Puts fragments in the order in which they will be read.
+        verifies: Whether declared counts are doubted.
+    """
+
+    def __init__(
+        self,
+        counter: TokenCounter | None = None,
+        *,
+        layout: Layout = "payload",
+        arrange: Arrange = tuple,
+        verifies: bool = False,
+    ) -> None:
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
+        self._counter = counter
+        self._layout: Layout = layout
+        self._arrange = arrange
+        self._verifies = verifies
+        self.separator = counter.count(SEPARATOR) if counter else 0
+        """Tokens between two fragments; every price includes it once."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether texts are counted at all."""
+        return self._counter is not None
+
+    def verifying(self) -> Pricing:
+        """The same prices with every text counted."""
+        return Pricing(self._counter, layout=self._layout, arrange=self._arrange, verifies=True)
+
+    def price(self, fragment: ContextFragment, room: int) -> int:
+        """Tokens that a fragment takes, exact as far as it decides whether it fits into `room`."""
+        cost = fragment.token_count + self.separator
+        if self._counter is None or cost > room:
+            return cost
+        cost += self.header(fragment)
+        if self._verifies and cost <= room:
+            text = render_fragment(fragment, self._layout)
+            cost = max(cost, self._counter.count(text) + self.separator)
+        return cost
+
+    def header(self, fragment: ContextFragment) -> int:
+        """Tokens of the line above a fragment."""
+        if self._counter is None or self._layout == "bare":
+            return 0
+        return self._counter.count(header(fragment) + "\n")
+
+    def rendered(self, fragments: tuple[ContextFragment, ...]) -> int:
+        """Tokens of the finished text, counted as one string."""
+        if self._counter is None:
+            return sum(fragment.token_count for fragment in fragments)
+        if not fragments:
+            return 0
+        return self._counter.count(render(self._arrange(fragments), layout=self._layout))
