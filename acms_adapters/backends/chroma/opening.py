@@ -1,0 +1,200 @@
+"""Where a collection is, and the client that is open to it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acms_adapters.backends.chroma.failures import translated
+from acms_adapters.backends.chroma.record import CollectionRecord
+from acms_adapters.backends.chroma.table import BATCH, Table
+from acms_adapters.errors import MissingExtraError, RequestError, StoreError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+DEFAULT_NAME = "acms"
+
+_openings = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where vectors are: a collection of a folder, a server, a client, or a given one.
+
+    Attributes:
+        name: Of the collection.
+        folder: Of an embedded Chroma.
+        host: Of a server.
+        port: Of a server.
+        client: The caller's.
+        collection: The caller's.
+        throwaway: Nobody else knows the collection, so it is deleted in the end.
+
+    Raises:
+        RequestError: None of them was given, or more than one.
+    """
+
+    name: str
+    folder: Path | None = None
+    host: str | None = None
+    port: int = 8000
+    client: ClientAPI | None = None
+    collection: Collection | None = None
+    throwaway: bool = False
+
+    def __post_init__(self) -> None:
+        homes = (self.folder, self.host, self.client, self.collection)
+        if sum(home is not None for home in homes) != 1:
+            raise RequestError("give one of path, host, client or a collection object")
+
+    def __str__(self) -> str:
+        """For people."""
+        if self.folder:
+            return f"collection {self.name!r} of {str(self.folder)!r}"
+        return f"collection {self.name!r}" + (f" of {self.host}:{self.port}" if self.host else "")
+
+
+class Connection:
+    """A client in use; it is closed once it is retired and nobody uses it any more."""
+
+    def __init__(self, client: ClientAPI | None, *, owned: bool) -> None:
+        self.client = client
+        self._lock = threading.Lock()
+        self._users = 0
+        self._retired = False
+        self._close = weakref.finalize(self, _close_quietly, client if owned else None)
+
+    def take(self) -> None:
+        """Keep it open until `release`."""
+        with self._lock:
+            self._users += 1
+
+    def release(self) -> None:
+        """One user less."""
+        with self._lock:
+            self._users -= 1
+            idle = self._retired and not self._users
+        if idle:
+            self._close()
+
+    def retire(self) -> None:
+        """Close it as soon as nobody uses it."""
+        with self._lock:
+            self._retired = True
+            idle = not self._users
+        if idle:
+            self._close()
+
+
+def _close_quietly(client: Any) -> None:
+    if client is not None:
+        with suppress(Exception):  # a server that is gone needs no farewell
+            client.close()
+
+
+def connect(place: Place) -> Connection:
+    """Open a client to a place.
+
+    Raises:
+        MissingExtraError: Chroma is not installed.
+        StoreError: The folder cannot be used.
+        BackendError: No server answers.
+    """
+    if place.collection is not None or place.client is not None:
+        return Connection(place.client, owned=False)
+    try:
+        import chromadb
+        from chromadb.config import Settings
+    except ImportError as error:
+        raise MissingExtraError(
+            "keeping vectors in Chroma", extra="chroma", package="chromadb"
+        ) from error
+    settings = Settings(anonymized_telemetry=False)
+    if place.folder is None:
+        with translated(str(place)):
+            client = chromadb.HttpClient(host=place.host or "", port=place.port, settings=settings)
+            return Connection(client, owned=True)
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+        spelling = _own_spelling(place.folder)
+        client = chromadb.PersistentClient(path=spelling, settings=settings)
+    except Exception as error:
+        raise StoreError(
+            f"cannot keep vectors in the folder {str(place.folder)!r}: {error}"
+        ) from error
+    return Connection(client, owned=True)
+
+
+def _own_spelling(folder: Path) -> str:
+    """A spelling of a folder that no other client of this process has.
+
+    Chroma gives clients of the same spelling one engine: a new client would get a stale one, and
+    fail if somebody opened the folder with other settings.
+    """
+    steps = ("/." if bit == "1" else "/" for bit in f"{next(_openings):b}")
+    return f"{folder.resolve()}{''.join(steps)}"
+
+
+def own_name(client: ClientAPI) -> str | None:
+    """A name of one's own in an in-memory client, whose store all others of the process share."""
+    settings = client.get_settings()
+    if settings.is_persistent or settings.chroma_server_host:
+        return None
+    return f"{DEFAULT_NAME}-{uuid.uuid4().hex}"
+
+
+def fetch(place: Place, connection: Connection) -> Table:
+    """The collection as it is now.
+
+    Raises:
+        StoreError: It was deleted.
+    """
+    collection, client = place.collection, connection.client
+    if collection is None and client is not None:
+        with translated(str(place)):
+            collection = client.get_collection(place.name, embedding_function=None)
+    return _table(place, connection, collection)
+
+
+def fetch_or_create(place: Place, connection: Connection) -> Table:
+    """The collection as it is now, made if it is not there."""
+    try:
+        return fetch(place, connection)
+    except StoreError:
+        return create(place, connection)
+
+
+def create(place: Place, connection: Connection) -> Table:
+    """A collection without a node, in the place of whatever has its name.
+
+    Raises:
+        StoreError: It was given as an object, without the client that could make one.
+    """
+    client = connection.client
+    if client is None:
+        raise StoreError(f"{place} cannot be made anew: pass client= and its name instead")
+    with translated(str(place)):
+        with suppress(Exception):
+            client.delete_collection(place.name)
+        collection = client.get_or_create_collection(
+            place.name,
+            embedding_function=None,
+            configuration={"hnsw": {"space": "cosine"}},
+            metadata=CollectionRecord.new().metadata(),
+        )
+    return _table(place, connection, collection)
+
+
+def _table(place: Place, connection: Connection, collection: Any) -> Table:
+    client = connection.client
+    batch = BATCH if client is None else min(BATCH, client.get_max_batch_size())
+    record = CollectionRecord.of(collection.metadata)
+    return Table(collection, record, str(place), batch)

@@ -1,0 +1,177 @@
+"""The calls to one collection of Chroma, and what it gets wrong by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acms_adapters.backends.chroma.failures import translated
+from acms_adapters.backends.chroma.record import (
+    CollectionRecord,
+    kept_hit,
+    node_hash,
+    node_metadata,
+)
+from acms_adapters.backends.vectors.records import Vector, VectorRecord, unit
+from acms_adapters.backends.vectors.search import Candidate, rank
+from acms_adapters.models.hit import SearchHit
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+
+BATCH = 2_000
+"""Rows of a call; Chroma itself takes some 5,400 at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A collection as it is now."""
+
+    collection: Collection
+    record: CollectionRecord
+    place: str
+    batch: int = BATCH
+
+    def count(self, where: dict[str, Any] | None = None) -> int:
+        """How many nodes there are, or meet a condition."""
+        with translated(self.place):
+            if where is None:
+                return self.collection.count()
+            return len(self.collection.get(where=where, include=[])["ids"])
+
+    def nodes(self) -> list[str]:
+        """All nodes."""
+        with translated(self.place):
+            return list(self.collection.get(include=[])["ids"])
+
+    def hashes(self) -> dict[str, str]:
+        """The hash of each node's text."""
+        return {
+            node: node_hash(metadata)
+            for page in self._pages(["metadatas"])
+            for node, metadata in zip(page["ids"], page["metadatas"], strict=True)
+        }
+
+    def vectors(self, nodes: Sequence[str]) -> Vector:
+        """Rows of length 1 of those nodes that are there."""
+        if not nodes:
+            return np.zeros((0, 0), dtype=np.float32)
+        with translated(self.place):
+            found = self.collection.get(ids=list(nodes), include=["embeddings"])
+        return unit(np.asarray(found["embeddings"], dtype=np.float32))
+
+    def dimensions(self) -> int | None:
+        """Length of the vectors; None while there are none."""
+        if self.record.dimensions is not None:
+            return self.record.dimensions
+        with translated(self.place):
+            first = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
+        return None if first is None or len(first) == 0 else len(first[0])
+
+    def nearest(
+        self,
+        query: Vector,
+        size: int,
+        *,
+        where: dict[str, Any] | None = None,
+        kept: dict[str, SearchHit] | None = None,
+    ) -> list[Candidate]:
+        """The nearest nodes, fewer than `size` only if there are no more.
+
+        Args:
+            query: Of length 1.
+            size: At least 1.
+            where: Chroma's condition.
+            kept: Takes up what Chroma itself holds of the nodes.
+        """
+        asked: Any = [query]
+        with translated(self.place):
+            found: Mapping[str, Any] = self.collection.query(
+                query_embeddings=asked,
+                n_results=size,
+                where=where,
+                include=self._include("distances", kept=kept),
+            )
+        page = {key: value[0] for key, value in found.items() if value and key != "included"}
+        candidates = self._candidates(page, query, kept=kept)
+        if len(candidates) < size and len(candidates) < min(size, self.count(where)):
+            # its graph loses nodes among equal vectors and behind conditions
+            return self._exact(query, size, where=where, kept=kept)
+        return rank(candidates)
+
+    def _exact(
+        self,
+        query: Vector,
+        size: int,
+        *,
+        where: dict[str, Any] | None,
+        kept: dict[str, SearchHit] | None,
+    ) -> list[Candidate]:
+        best: list[Candidate] = []
+        for page in self._pages(self._include("embeddings", kept=kept), where=where):
+            best = rank([*best, *self._candidates(page, query, kept=kept)])[:size]
+        return best
+
+    def _candidates(
+        self, page: Mapping[str, Any], query: Vector, *, kept: dict[str, SearchHit] | None
+    ) -> list[Candidate]:
+        if not page["ids"]:
+            return []
+        if kept is not None:
+            rows = zip(page["ids"], page["metadatas"], page["documents"], strict=True)
+            kept.update((node, kept_hit(node, metadata, text)) for node, metadata, text in rows)
+        if page.get("embeddings") is None:
+            cosines = 1.0 - np.asarray(page["distances"], dtype=np.float64)
+        else:
+            rows_of_one = unit(np.asarray(page["embeddings"], dtype=np.float32))
+            cosines = (rows_of_one @ query).astype(np.float64)
+        return list(zip(page["ids"], np.clip(cosines, -1.0, 1.0).tolist(), strict=True))
+
+    def _include(self, values: str, *, kept: dict[str, SearchHit] | None) -> Any:
+        # only in cosine space a distance tells the cosine
+        shown = [values if self._space() == "cosine" else "embeddings"]
+        return shown if kept is None else [*shown, "metadatas", "documents"]
+
+    def _space(self) -> str:
+        configuration = self.collection.configuration.get("hnsw") or {}
+        return str(configuration.get("space") or "l2")
+
+    def _pages(
+        self, include: Any, *, where: dict[str, Any] | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        offset = 0
+        while True:
+            with translated(self.place):
+                page: Any = self.collection.get(
+                    where=where, include=include, limit=self.batch, offset=offset
+                )
+            yield page
+            if len(page["ids"]) < self.batch:
+                return
+            offset += self.batch
+
+    def write(self, records: Sequence[VectorRecord], *, keep: bool) -> None:
+        """Replace nodes, in batches."""
+        for start in range(0, len(records), self.batch):
+            rows = records[start : start + self.batch]
+            vectors: Any = [row.vector for row in rows]
+            with translated(self.place):
+                self.collection.upsert(
+                    ids=[row.node for row in rows],
+                    embeddings=vectors,
+                    metadatas=[node_metadata(row, keep=keep) for row in rows],
+                )
+
+    def remove(self, nodes: Sequence[str]) -> None:
+        """Delete nodes, in batches."""
+        for start in range(0, len(nodes), self.batch):
+            with translated(self.place):
+                self.collection.delete(ids=list(nodes[start : start + self.batch]))
+
+    def note(self, record: CollectionRecord) -> None:
+        """Keep what the collection says of itself."""
+        with translated(self.place):
+            self.collection.modify(metadata=record.metadata())

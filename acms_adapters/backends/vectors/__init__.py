@@ -1,0 +1,8 @@
+"""Nearest vectors: what every store of them shares, and one that lives in memory."""
+
+from __future__ import annotations
+
+from acms_adapters.backends.vectors.index import VectorIndex
+from acms_adapters.backends.vectors.memory import MemoryVectorBackend
+
+__all__ = ["MemoryVectorBackend", "VectorIndex"]

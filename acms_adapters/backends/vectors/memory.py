@@ -1,0 +1,208 @@
+"""Vectors in memory, compared one by one: exact, and quick enough for tens of thousands."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acms_adapters.backends.vectors.calibration import choose_sample, relevance
+from acms_adapters.backends.vectors.index import Hydrate
+from acms_adapters.backends.vectors.records import (
+    Vector,
+    VectorRecord,
+    check_size,
+    node_ids,
+    read_query,
+    read_records,
+    unit,
+)
+from acms_adapters.backends.vectors.search import Candidate, Wanted, collect, scored
+from acms_adapters.models.hit import SearchHit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Snapshot:
+    """What a search reads; never changed, so searches need no lock.
+
+    Attributes:
+        nodes: Sorted.
+        matrix: Their vectors, of length 1.
+        sample: Some of them, to take statistics over.
+        records: All that is known of them.
+        origins: Each resource and its type once.
+        origin_of: For each node the place in `origins`.
+    """
+
+    nodes: tuple[str, ...]
+    matrix: Vector
+    sample: Vector
+    records: Mapping[str, VectorRecord]
+    origins: tuple[tuple[str, str], ...]
+    origin_of: NDArray[np.int64]
+
+
+class MemoryVectorBackend:
+    """A vector index that lives and dies with the process; thread-safe.
+
+    Args:
+        embedder_name: The embedder whose vectors it will hold, for messages.
+        hydrate: Where texts and metadata come from; left out, it keeps those it is given.
+    """
+
+    def __init__(self, *, embedder_name: str | None = None, hydrate: Hydrate | None = None) -> None:
+        self.embedder_name = embedder_name
+        self._hydrate = hydrate
+        self._lock = threading.Lock()
+        self._records: dict[str, VectorRecord] = {}
+        self._snapshot: _Snapshot | None = None
+        self._stamp = uuid.uuid4().hex
+        self._dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int | None:
+        """Length of the vectors; None while there are none."""
+        return self._dimensions
+
+    @property
+    def stamp(self) -> str:
+        """Another one after every write."""
+        return self._stamp
+
+    def similarity_search(
+        self,
+        embedding: Sequence[float],
+        *,
+        top_k: int = 20,
+        scope: Sequence[str] | None = None,
+        resource_types: Sequence[str] | None = None,
+        metadata_filter: Mapping[str, Any] | None = None,
+        min_similarity: float = 0.0,
+    ) -> list[SearchHit]:
+        """Nodes whose raw cosine to `embedding` is at least `min_similarity`, best first."""
+        wanted = Wanted(
+            top_k=top_k,
+            min_similarity=min_similarity,
+            scope=scope,
+            resource_types=resource_types,
+            metadata_filter=metadata_filter,
+        )
+        query = unit(read_query(embedding))
+        current = self._current()
+        if not top_k or not current.nodes:
+            return []
+        check_size(len(query), current.matrix.shape[1], embedder=self.embedder_name)
+        if not query.any():
+            return []
+        looks = _looks(current, query, wanted=wanted)
+        hits = collect(looks, self._hydrate or _own(current), wanted=wanted)
+        scores = relevance([cosine for _, cosine in hits], query, sample=current.sample)
+        return scored(hits, scores)
+
+    def upsert(
+        self,
+        ids: Sequence[object],
+        vectors: Any,
+        *,
+        hashes: Sequence[str] | None = None,
+        resource_uris: Sequence[str] | None = None,
+        resource_types: Sequence[str] | None = None,
+        contents: Sequence[str | None] | None = None,
+        metadatas: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        """Keep a vector for each node; see `VectorIndex.upsert`."""
+        records = read_records(
+            ids,
+            vectors,
+            hashes=hashes,
+            resource_uris=resource_uris,
+            resource_types=resource_types,
+            contents=contents,
+            metadatas=metadatas,
+        )
+        if not records:
+            return
+        size = len(next(iter(records.values())).vector)
+        with self._lock:
+            check_size(size, self._dimensions, embedder=self.embedder_name)
+            self._records.update(records)
+            self._changed(size)
+
+    def remove(self, ids: Iterable[object]) -> None:
+        """Forget nodes; those that are not there are no error."""
+        gone = node_ids(list(ids))
+        with self._lock:
+            for node in gone:
+                self._records.pop(node, None)
+            self._changed(self._dimensions if self._records else None)
+
+    def _changed(self, dimensions: int | None) -> None:
+        self._dimensions = dimensions
+        self._snapshot = None
+        self._stamp = uuid.uuid4().hex
+
+    def hashes(self) -> dict[str, str]:
+        """The hash of each node's text; empty where none was given."""
+        with self._lock:
+            return {node: record.content_hash for node, record in self._records.items()}
+
+    def count(self) -> int:
+        """How many nodes there are."""
+        return len(self._records)
+
+    def reopen(self) -> None:
+        """Nothing to do: no other process writes here."""
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._records.clear()
+            self._changed(None)
+
+    def _current(self) -> _Snapshot:
+        with self._lock:
+            if self._snapshot is None:
+                self._snapshot = _freeze(self._records)
+            return self._snapshot
+
+
+def _freeze(records: dict[str, VectorRecord]) -> _Snapshot:
+    nodes = tuple(sorted(records))
+    rows = [records[node].vector for node in nodes]
+    matrix = unit(np.stack(rows)) if rows else np.zeros((0, 0), dtype=np.float32)
+    chosen = set(choose_sample(nodes))
+    places: dict[tuple[str, str], int] = {}
+    origin_of = [
+        places.setdefault((record.resource_uri, record.resource_type), len(places))
+        for record in map(records.__getitem__, nodes)
+    ]
+    return _Snapshot(
+        nodes=nodes,
+        matrix=matrix,
+        sample=matrix[[row for row, node in enumerate(nodes) if node in chosen]],
+        records=dict(records),
+        origins=tuple(places),
+        origin_of=np.asarray(origin_of, dtype=np.int64),
+    )
+
+
+def _own(current: _Snapshot) -> Hydrate:
+    return lambda nodes: {node: current.records[node].hit() for node in nodes}
+
+
+def _looks(current: _Snapshot, query: Vector, *, wanted: Wanted) -> Iterator[list[Candidate]]:
+    cosines = np.round(np.clip(current.matrix @ query, -1.0, 1.0).astype(np.float64), 6)
+    order = np.argsort(-cosines, kind="stable")  # nodes are sorted, so ties go by node
+    if wanted.filters:
+        held = np.asarray([wanted.holds(*origin) for origin in current.origins])
+        order = order[held[current.origin_of[order]]]
+    start, size = 0, wanted.first_look
+    while start < len(order):
+        rows = order[start : start + size]
+        yield [(current.nodes[row], float(cosines[row])) for row in rows]
+        start, size = start + size, wanted.next_look(size)

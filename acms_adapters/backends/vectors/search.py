@@ -1,0 +1,113 @@
+"""Picking hits out of candidates: filters, bounds, enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acms_adapters.backends.vectors.index import Hydrate
+from acms_adapters.errors import RequestError
+from acms_adapters.models.hit import SearchHit
+from acms_adapters.models.matching import in_scope, matches_metadata
+
+Candidate = tuple[str, float]
+"""A node and its cosine."""
+
+_TOLERANCE = 1e-6  # cosines of float32 vectors are no better
+_DIGITS = 6
+_FIRST_LOOK = 64
+_LOOK_FURTHER = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a search may answer with.
+
+    Raises:
+        RequestError: A bound outside its range, or a string where a list belongs.
+    """
+
+    top_k: int
+    min_similarity: float = 0.0
+    scope: Sequence[str] | None = None
+    resource_types: Sequence[str] | None = None
+    metadata_filter: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.top_k < 0:
+            raise RequestError(f"top_k must be a whole number >= 0, not {self.top_k!r}")
+        if not -1.0 <= self.min_similarity <= 1.0:  # neither is NaN
+            raise RequestError(
+                f"min_similarity must be a cosine in [-1, 1], not {self.min_similarity!r}"
+            )
+        for name in ("scope", "resource_types"):
+            if isinstance(value := getattr(self, name), str):
+                raise RequestError(f"{name} must be a list of strings, not the string {value!r}")
+
+    @property
+    def filters(self) -> bool:
+        """Whether anything but nearness decides."""
+        return bool(self.scope or self.resource_types or self.metadata_filter)
+
+    @property
+    def first_look(self) -> int:
+        """How many candidates to look at first."""
+        return max(_FIRST_LOOK, _LOOK_FURTHER * self.top_k) if self.filters else self.top_k
+
+    def next_look(self, size: int) -> int:
+        """How many to look at when `size` did not do."""
+        return max(_FIRST_LOOK, _LOOK_FURTHER * size)
+
+    def near(self, cosine: float) -> bool:
+        """Whether a candidate is near enough."""
+        return cosine >= self.min_similarity - _TOLERANCE
+
+    def holds(self, resource_uri: str, resource_type: str) -> bool:
+        """Whether a resource lies in scope and is of a wanted type."""
+        return (not self.resource_types or resource_type in self.resource_types) and in_scope(
+            resource_uri, self.scope
+        )
+
+    def accepts(self, hit: SearchHit) -> bool:
+        """Whether a hit comes from such a resource and has the wanted metadata."""
+        origin = hit.provenance
+        resource_uri = origin.resource_uri if origin else hit.uko_node
+        resource_type = origin.resource_type if origin else ""
+        return self.holds(resource_uri, resource_type) and matches_metadata(
+            hit.metadata, self.metadata_filter
+        )
+
+
+def collect(
+    looks: Iterable[Sequence[Candidate]], hydrate: Hydrate, *, wanted: Wanted
+) -> list[tuple[SearchHit, float]]:
+    """Hits with their cosines, nearest first, as soon as there are enough.
+
+    Args:
+        looks: Candidates, nearest first; later looks hold only further or new ones.
+        hydrate: Gives the nodes that are there.
+        wanted: What decides.
+    """
+    found: dict[str, tuple[SearchHit, float]] = {}
+    for look in looks:
+        near = [candidate for candidate in look if wanted.near(candidate[1])]
+        known = hydrate([node for node, _ in near]) if near else {}
+        for node, cosine in near:
+            hit = known.get(node)
+            if hit is not None and wanted.accepts(hit):
+                found[node] = (hit, cosine)
+        if len(found) >= wanted.top_k or len(near) < len(look):
+            break
+    ranked = rank((node, cosine) for node, (_, cosine) in found.items())
+    return [found[node] for node, _ in ranked[: wanted.top_k]]
+
+
+def scored(hits: Sequence[tuple[SearchHit, float]], scores: Sequence[float]) -> list[SearchHit]:
+    """The hits with their relevance."""
+    return [replace(hit, score=score) for (hit, _), score in zip(hits, scores, strict=True)]
+
+
+def rank(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Nearest first; what float32 cannot tell apart goes by node."""
+    return sorted(candidates, key=lambda candidate: (-round(candidate[1], _DIGITS), candidate[0]))
