@@ -16,6 +16,14 @@ COORDINATOR: Mapping[str, str] = {
     "circuit_breaker_threshold": "executor_circuit_breaker_threshold",
     "preference_boost": "preference_boost",
     "per_strategy_max_cap": "per_strategy_max_cap",
+    "selector_threshold": "selector_threshold",
+    "max_candidates": "max_candidates",
+    "allocator_strategy": "allocator_strategy",
+    "circuit_breaker_reset_timeout": "executor_circuit_breaker_reset_timeout",
+    "deadline_seconds": "executor_deadline_seconds",
+    "fallback_chain": "fallback_chain",
+    "default_strategy": "default_strategy",
+    "reserve": "executor_reserve",
 }
 """Field of `CoordinatorConfig` to key of a file."""
 
@@ -23,8 +31,17 @@ FUSION: Mapping[str, str] = {
     "depth_fallback_steps": "depth_fallback_steps",
     "min_fragment_tokens": "min_fragment_tokens",
     "overage_guard_enabled": "overage_guard_enabled",
+    "tier_priority": "packer_tier_priority",
+    "tier_budget": "tier_budget",
+    "dedup_strategy": "deduplicator_strategy",
+    "merge_provenance": "deduplicator_merge_provenance",
+    "default_depth": "resolver_default_depth",
+    "hot_tier_boost": "resolver_hot_tier_boost",
+    "budget_aware": "resolver_budget_aware",
+    "evidence_weights": "evidence_weights",
+    "order": "orderer_strategy",
 }
-"""Field of `FusionConfig` to key of a file; `scorer_weights` is made of `SCORER`."""
+"""Field of `FusionConfig` to key of a file; its `scorer_weights` are made of `SCORER`."""
 
 SCORER: Mapping[str, str] = {
     "relevance": "scorer_relevance_weight",
@@ -35,12 +52,34 @@ SCORER: Mapping[str, str] = {
 }
 """Field of `ScorerWeights` to key of a file."""
 
+PREAMBLE: Mapping[str, str] = {
+    "enabled": "preamble_enabled",
+    "include_stats": "preamble_include_stats",
+    "max_length": "preamble_max_length",
+}
+"""Argument of `PreambleGenerator` to key of a file."""
+
+COMPRESSOR: Mapping[str, str] = {
+    "enabled": "compressor_enabled",
+    "preserve_decisions": "compressor_preserve_decisions",
+    "preserve_hot_tier": "compressor_preserve_hot_tier",
+}
+"""Argument of `SkeletonCompressor` to key of a file."""
+
+FACADES: Mapping[str, Mapping[str, str]] = {
+    "CoordinatorConfig": COORDINATOR,
+    "FusionConfig": FUSION,
+    "ScorerWeights": SCORER,
+    "PreambleGenerator": PREAMBLE,
+    "SkeletonCompressor": COMPRESSOR,
+}
+
 
 def file_key(facade_name: str) -> str | None:
-    """The key of a file for a name that only a facade has."""
-    for table in (COORDINATOR, FUSION, SCORER):
-        if facade_name in table:
-            return table[facade_name]
+    """The key of a file for a name that only the facades know."""
+    for names in (COORDINATOR, FUSION):
+        if facade_name in names:
+            return names[facade_name]
     return None
 
 

@@ -130,12 +130,14 @@ class Settings(FrozenModel):
         "warm",
         "cold",
     )
-    packer_greedy: Flag = True
+    packer_greedy: Literal[True] = True
     tier_budget: dict[Tier, Count] | None = None
     depth_fallback_steps: Annotated[tuple[Level, ...], AfterValidator(_unique)] = (9, 4, 2, 0)
     min_fragment_tokens: Count = 10
     overage_guard_enabled: Flag = True
-    orderer_strategy: Literal["relevance", "recency", "tier-relevance", "custom"] = "tier-relevance"
+    orderer_strategy: Literal[
+        "relevance", "recency", "tier-relevance", "custom", "edges", "cache-stable", "as-given"
+    ] = "tier-relevance"
 
     preamble_enabled: Flag = True
     preamble_include_stats: Flag = True
