@@ -1,23 +1,13 @@
-"""Validated settings: every key of a configuration file, its range and its default."""
+"""The configuration, validated, and where each key of it was set."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, Self
 
 from platformdirs import user_config_path
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import PrivateAttr, ValidationError
 
 from acms_adapters.config import facades
 from acms_adapters.config.documents import (
@@ -30,52 +20,14 @@ from acms_adapters.config.documents import (
     read_file,
 )
 from acms_adapters.config.problems import describe
-from acms_adapters.config.profiles import PROFILES, Profile
+from acms_adapters.config.schema import Keys, StrategyTable
 from acms_adapters.errors import ConfigError
-from acms_adapters.models import ContextBudget, StrategyOptions, Tier
-from acms_adapters.models.base import FrozenModel
-from acms_adapters.models.fragment import MAX_DEPTH
-from acms_adapters.models.options import Flag, Fraction, Number, Seconds, Whole
-from acms_adapters.models.request import UniqueNames
+from acms_adapters.models import ContextBudget
 
 PROJECT_FILE = Path(".acms") / "config.toml"
 
-_IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
-
-def _import_path(value: str) -> str:
-    if not _IMPORT_PATH.fullmatch(value):
-        raise ValueError("an import path looks like 'package.module:Class'")
-    return value
-
-
-def _over(default: Any, given: Any) -> Any:
-    if given is None:
-        return default
-    return {**default, **given} if isinstance(default, dict) and isinstance(given, dict) else given
-
-
-def _unique(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(set(value)) != len(value):
-        raise ValueError("values must not repeat")
-    return value
-
-
-Count = Annotated[Whole, Field(ge=0)]
-Positive = Annotated[Whole, Field(ge=1)]
-Weight = Annotated[Number, Field(ge=0.0)]
-Level = Annotated[Whole, Field(ge=0, le=MAX_DEPTH)]
-ImportPath = Annotated[str, AfterValidator(_import_path)]
-Name = Annotated[str, Field(min_length=1)]
-
-
-class StrategyTable(StrategyOptions):
-    """A strategy's own table; what is no option of every strategy is kept for its class."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Settings(FrozenModel):
+class Settings(Keys):
     """The configuration, from files, a mapping or code.
 
     Each field is a key of the same name: `profile`, `max_tokens`, `reserved_tokens` and
@@ -83,103 +35,7 @@ class Settings(FrozenModel):
     is one table for each strategy. Meanings and ranges: docs/reference/configuration.md.
     """
 
-    profile: Profile = "tuned"
-    max_tokens: Positive = 4096
-    reserved_tokens: Annotated[Count, Field(validate_default=True)] = 512
-    skeleton_ratio: Fraction = 0.3
-
-    enabled: UniqueNames = ("simple-keyword", "semantic-embedding", "breadth-depth-navigator")
-    default_strategy: Name = "arce"
-    fallback_chain: UniqueNames = (
-        "arce",
-        "breadth-depth-navigator",
-        "semantic-embedding",
-        "simple-keyword",
-    )
-    custom: dict[Name, ImportPath] = Field(default_factory=dict)
-    tables: dict[Name, StrategyTable] = Field(default_factory=dict)
-
-    selector_threshold: Fraction = 0.0
-    max_candidates: Positive = 10
-    preference_boost: Annotated[Number, Field(ge=1.0)] = 1.5
-    allocator_strategy: Literal["proportional", "equal", "priority"] = "proportional"
-    allocator_min_budget: Count = 100
-    per_strategy_max_cap: Positive | None = None
-    executor_max_workers: Annotated[Whole, Field(ge=1, le=256)] = 4
-    executor_timeout_seconds: Seconds = 30.0
-    executor_deadline_seconds: Seconds | None = None
-    executor_circuit_breaker_threshold: Positive = 3
-    executor_circuit_breaker_reset_timeout: Seconds = 60.0
-    executor_reserve: Flag = False
-
-    deduplicator_strategy: Literal["highest_relevance", "first_seen", "most_recent"] = (
-        "highest_relevance"
-    )
-    deduplicator_merge_provenance: Flag = True
-    evidence_weights: dict[Name, Weight] | None = None
-    resolver_default_depth: Level = 3
-    resolver_hot_tier_boost: Level = 2
-    resolver_budget_aware: Flag = True
-    scorer_relevance_weight: Weight = 0.4
-    scorer_tier_weight: Weight = 0.3
-    scorer_recency_weight: Weight = 0.2
-    scorer_plan_weight: Weight = 0.1
-    scorer_resource_weight: Annotated[Weight, Field(validate_default=True)] = 0.0
-    packer_tier_priority: Annotated[tuple[Tier, ...], AfterValidator(_unique)] = (
-        "hot",
-        "warm",
-        "cold",
-    )
-    packer_greedy: Literal[True] = True
-    tier_budget: dict[Tier, Count] | None = None
-    depth_fallback_steps: Annotated[tuple[Level, ...], AfterValidator(_unique)] = (9, 4, 2, 0)
-    min_fragment_tokens: Count = 10
-    overage_guard_enabled: Flag = True
-    orderer_strategy: Literal[
-        "relevance", "recency", "tier-relevance", "custom", "edges", "cache-stable", "as-given"
-    ] = "tier-relevance"
-
-    preamble_enabled: Flag = True
-    preamble_include_stats: Flag = True
-    preamble_max_length: Positive = 500
-    compressor_enabled: Flag = True
-    compressor_preserve_decisions: Flag = True
-    compressor_preserve_hot_tier: Flag = True
-
     _origins: Origins = PrivateAttr(default_factory=Origins)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _start_from_profile(cls, data: object) -> object:
-        if not isinstance(data, dict):
-            return data
-        profile = data.get("profile", "tuned")
-        chosen = PROFILES[profile] if profile in get_args(Profile) else {}
-        return {**data, **{key: _over(value, data.get(key)) for key, value in chosen.items()}}
-
-    @field_validator("reserved_tokens")
-    @classmethod
-    def _leave_something(cls, value: int, info: ValidationInfo) -> int:
-        most = info.data.get("max_tokens")
-        if most is not None and value >= most:
-            raise ValueError(f"must be below context.max_tokens ({most})")
-        return value
-
-    @field_validator("per_strategy_max_cap")
-    @classmethod
-    def _cap_is_useful(cls, value: int | None, info: ValidationInfo) -> int | None:
-        least = info.data.get("allocator_min_budget")
-        if value is not None and least is not None and value < least:
-            raise ValueError(f"must be at least allocator_min_budget ({least})")
-        return value
-
-    @field_validator("scorer_resource_weight")
-    @classmethod
-    def _weigh_something(cls, value: float, info: ValidationInfo) -> float:
-        names = [key for key in facades.SCORER.values() if key in info.data]
-        if value == 0.0 and not any(info.data[name] for name in names) and len(names) == 4:
-            raise ValueError("one of the scorer_*_weight keys must be above 0")
-        return value
 
     @classmethod
     def of(cls, value: Settings | Mapping[str, Any] | None) -> Settings:
