@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic_core import to_jsonable_python
+
+Model = TypeVar("Model")
 
 Tier = Literal["hot", "warm", "cold"]
 
@@ -15,7 +20,8 @@ TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
 class FrozenModel(BaseModel):
     """Immutable model that refuses fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # a NaN in metadata has to come back as one (ruling B4)
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 def repair_text(text: str) -> str:
@@ -37,7 +43,10 @@ def as_utc(moment: datetime) -> datetime:
     """Give the same moment in UTC; a naive one is taken as UTC (ruling M8)."""
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{moment!r} lies outside the years 1 to 9999 in UTC") from None
 
 
 def now_utc() -> datetime:
@@ -45,5 +54,45 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
+def build_from_dump(data: Any, build: Callable[[Any], Model], *, derived: Collection[str]) -> Model:
+    """Build a model from data that may hold its computed fields, as a dump does.
+
+    Raises:
+        ValueError: A computed field has another value than was given.
+    """
+    if not isinstance(data, dict):
+        return build(data)
+    model = build({name: value for name, value in data.items() if name not in derived})
+    for name in derived:
+        if name in data and data[name] != (value := getattr(model, name)):
+            raise ValueError(f"{name} is {value!r} by the other fields, not {data[name]!r}")
+    return model
+
+
+def own_copy(value: Any) -> Any:
+    """Copy JSON-like data with its text repaired; what cannot be copied is shared."""
+    kind = type(value)
+    if kind is str:
+        return repair_text(value)
+    if kind is dict:
+        return {own_copy(key): own_copy(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return kind(map(own_copy, value))
+    if value is None or kind is int or kind is float or kind is bool:
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a lock, a client: nobody's data
+        return value
+
+
+def _as_json(value: dict[str, Any]) -> Any:
+    return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="constants")
+
+
 Text = Annotated[str, BeforeValidator(_repair)]
 UtcDatetime = Annotated[datetime, AfterValidator(as_utc)]
+Metadata = Annotated[
+    dict[str, Any], AfterValidator(own_copy), PlainSerializer(_as_json, when_used="json")
+]
+"""Anything, copied on the way in; what JSON does not know is written as its text."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, computed_field, model_validator
 
 from acms_adapters.errors import BudgetError
-from acms_adapters.models.base import FrozenModel
+from acms_adapters.models.base import FrozenModel, build_from_dump
 
 
 class ContextBudget(FrozenModel):
@@ -36,17 +36,10 @@ class ContextBudget(FrozenModel):
         """Tokens that context may use."""
         return self.max_tokens - self.reserved_tokens
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _accept_dump(cls, data: object) -> object:
-        # model_dump() holds the derived number; it must load again, but not contradict
-        if isinstance(data, dict) and "available_tokens" in data:
-            data = dict(data)
-            given = data.pop("available_tokens")
-            derived = data.get("max_tokens", 0) - data.get("reserved_tokens", 0)
-            if given != derived:
-                raise ValueError(f"available_tokens is max - reserved = {derived}, not {given!r}")
-        return data
+    def _accept_dump(cls, data: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        return build_from_dump(data, build, derived=cls.model_computed_fields)
 
     @classmethod
     def of(cls, value: Any) -> ContextBudget:

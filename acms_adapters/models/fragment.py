@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from ulid import ULID
 
-from acms_adapters.models.base import FrozenModel, Text, Tier, UtcDatetime, now_utc
+from acms_adapters.models.base import (
+    FrozenModel,
+    Metadata,
+    Text,
+    Tier,
+    UtcDatetime,
+    now_utc,
+    own_copy,
+)
 from acms_adapters.models.estimate import estimate_tokens
 
 MAX_CONTENT_CHARS = 1_000_000
@@ -73,26 +80,14 @@ class ContextFragment(FrozenModel):
     content: Text = Field(max_length=MAX_CONTENT_CHARS)
     fragment_id: str = Field(default_factory=new_id, min_length=1)
     detail_depth: Depth = MAX_DEPTH
-    token_count: int = Field(default=-1, ge=-1)
+    token_count: int = Field(default=-1, ge=0)
     relevance_score: Score = 0.5
     tier: Tier = "warm"
     provenance: FragmentProvenance = Field(
         default_factory=lambda data: FragmentProvenance(resource_uri=data["uko_node"])
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, max_length=MAX_METADATA_ENTRIES)
+    metadata: Metadata = Field(default_factory=dict, max_length=MAX_METADATA_ENTRIES)
     created_at: UtcDatetime = Field(default_factory=now_utc)
-
-    @field_validator("metadata", mode="after")
-    @classmethod
-    def _copy_metadata(cls, value: dict[str, Any]) -> dict[str, Any]:
-        return copy.deepcopy(value) if value else {}
-
-    @field_validator("token_count", mode="before")
-    @classmethod
-    def _refuse_negative(cls, value: Any) -> Any:
-        if isinstance(value, int) and value < 0:
-            raise ValueError(f"token_count must be >= 0, not {value!r}")
-        return value
 
     @model_validator(mode="after")
     def _estimate_count(self) -> Self:
@@ -113,4 +108,4 @@ class ContextFragment(FrozenModel):
 
 def detached(fragment: ContextFragment) -> ContextFragment:
     """The same fragment, sharing nothing that a reader could change."""
-    return fragment.model_copy(update={"metadata": copy.deepcopy(fragment.metadata)})
+    return fragment.model_copy(update={"metadata": own_copy(fragment.metadata)})

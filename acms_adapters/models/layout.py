@@ -14,8 +14,9 @@ Layout = Literal["payload", "bare"]
 HEADER = "=== "
 SEPARATOR = "\n\n"
 
-_FORGED = re.compile(rf"^(?=\\*{re.escape(HEADER)})", re.MULTILINE)
-_LINE_END = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_LINE_ENDS = r"\r\n\v\f\x1c-\x1e\x85\u2028\u2029"
+_LINE_END = re.compile(f"[{_LINE_ENDS}]+")
+_FORGED = re.compile(rf"(?:^|(?<=[{_LINE_ENDS}]))(?=\\*{re.escape(HEADER)})")
 
 
 def render_fragment(fragment: ContextFragment, layout: Layout = "payload") -> str:
@@ -26,7 +27,10 @@ def render_fragment(fragment: ContextFragment, layout: Layout = "payload") -> st
     """
     if layout == "bare":
         return fragment.content
-    return f"{header(fragment)}\n{_FORGED.sub(lambda _: chr(92), fragment.content)}"
+    text = fragment.content
+    if HEADER in text:
+        text = _FORGED.sub(lambda _: chr(92), text)
+    return f"{header(fragment)}\n{text}"
 
 
 def header(fragment: ContextFragment) -> str:

@@ -6,10 +6,24 @@ import hashlib
 import json
 from typing import Any, Self
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 
 from acms_adapters.models import layout as layouts
-from acms_adapters.models.base import TIERS, FrozenModel, Text, UtcDatetime, now_utc
+from acms_adapters.models.base import (
+    TIERS,
+    FrozenModel,
+    Metadata,
+    Text,
+    UtcDatetime,
+    build_from_dump,
+    now_utc,
+)
 from acms_adapters.models.budget import ContextBudget
 from acms_adapters.models.fragment import ContextFragment, FragmentProvenance, new_id
 from acms_adapters.models.layout import Layout
@@ -63,10 +77,10 @@ class ContextPayload(FrozenModel):
     fragments: tuple[ContextFragment, ...]
     payload_id: str = Field(default_factory=new_id)
     plan_id: str | None = None
-    total_tokens: int = Field(default=-1)
-    rendered_tokens: int = Field(default=-1)
+    total_tokens: int = Field(default=-1, ge=0)
+    rendered_tokens: int = Field(default=-1, ge=0)
     budget: ContextBudget = Field(default_factory=lambda data: _exactly(data.get("fragments", ())))
-    budget_used: float = Field(default=-1.0, allow_inf_nan=False)
+    budget_used: float = Field(default=-1.0, ge=0.0, allow_inf_nan=False)
     strategies_used: tuple[str, ...] = ()
     context_hash: str = ""
     preamble: Text = ""
@@ -78,17 +92,17 @@ class ContextPayload(FrozenModel):
     degraded: bool = False
     skeleton_ids: tuple[str, ...] = ()
     skeleton_metadata: SkeletonMetadata | None = None
-    metrics: dict[str, Any] = Field(default_factory=dict)
+    metrics: Metadata = Field(default_factory=dict)
 
-    @model_validator(mode="before")
+    @field_validator("budget", mode="before")
     @classmethod
-    def _accept_dump(cls, data: object) -> object:
-        if isinstance(data, dict):
-            derived = ("available_tokens", "remaining_tokens", "is_within_budget")
-            data = {name: value for name, value in data.items() if name not in derived}
-            if isinstance(data.get("budget"), int):
-                data["budget"] = ContextBudget.of(data["budget"])
-        return data
+    def _accept_number(cls, value: object) -> object:
+        return ContextBudget.of(value) if isinstance(value, int) else value
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _accept_dump(cls, data: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        return build_from_dump(data, build, derived=cls.model_computed_fields)
 
     @model_validator(mode="after")
     def _derive(self) -> Self:

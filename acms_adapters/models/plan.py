@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from acms_adapters.models.base import FrozenModel, Text, UtcDatetime, now_utc
+from acms_adapters.models.base import FrozenModel, Metadata, Text, UtcDatetime, now_utc
 from acms_adapters.models.fragment import Score, new_id
 from acms_adapters.models.payload import ContextPayload, SkeletonMetadata
 from acms_adapters.models.plan_context import PlanContext
@@ -36,7 +36,7 @@ class Decision(FrozenModel):
     nodes: tuple[str, ...] = ()
     supersedes: str | None = None
     decided_at: UtcDatetime = Field(default_factory=now_utc)
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class Plan(FrozenModel):
@@ -50,7 +50,7 @@ class Plan(FrozenModel):
         focus_nodes: Nodes it works on.
         context_payload: Its current context.
         context_hash: Hash of that context; derived from the payload when left out.
-        skeleton_metadata: Receipt of the context it inherited.
+        skeleton_metadata: Receipt of the context it inherited; left out, that of the payload.
         skeleton_ratio: Fraction to remove from the context it hands down.
         decisions: What was decided in it, in order.
         created_at: When, in UTC.
@@ -68,14 +68,13 @@ class Plan(FrozenModel):
     decisions: tuple[Decision, ...] = ()
     created_at: UtcDatetime = Field(default_factory=now_utc)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _derive_hash(cls, data: object) -> object:
-        if isinstance(data, dict) and data.get("context_hash") is None:
-            payload = data.get("context_payload")
-            if isinstance(payload, ContextPayload):
-                return {**data, "context_hash": payload.context_hash}
-        return data
+    @model_validator(mode="after")
+    def _derive_from_payload(self) -> Self:
+        if (payload := self.context_payload) is not None:
+            for name in ("context_hash", "skeleton_metadata"):
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, getattr(payload, name))
+        return self
 
     def record_decision(
         self,

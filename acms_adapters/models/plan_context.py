@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
-from acms_adapters.models.base import FrozenModel, Text
+from acms_adapters.models.base import FrozenModel, Metadata, Text
 from acms_adapters.models.fragment import Score
 
 
@@ -29,7 +27,7 @@ class PlanContext(FrozenModel):
     title: Text = ""
     focus_nodes: tuple[str, ...] = ()
     skeleton_ratio: Score | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
 
     def distance(self, plan_id: str | None) -> int | None:
         """Steps from this plan up to `plan_id`: 0 for itself; None if it is no ancestor."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from acms_adapters.errors import RequestError
-from acms_adapters.models.base import FrozenModel, Text, Tier, UtcDatetime
+from acms_adapters.models.base import FrozenModel, Metadata, Text, Tier, UtcDatetime
 from acms_adapters.models.budget import ContextBudget
 from acms_adapters.models.fragment import Depth, Score
 from acms_adapters.models.payload import ContextPayload
@@ -23,7 +23,8 @@ _HOPS_LIMIT = 1_000_000
 def _names(value: Any) -> Any:
     if isinstance(value, str):
         raise ValueError(f"expected a list of strings, not the string {value!r}")
-    return value
+    # a set has another order in every process
+    return sorted(value) if isinstance(value, set | frozenset) else value
 
 
 def _filled(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class ContextRequest(FrozenModel):
         skeleton_ratio: Fraction of the parent's context to remove.
         scope: URI prefixes, matched by whole path segments (ruling B5).
         as_of: Read the temporal store as it stood then (ruling T2).
-        tokenizer: Name of an encoding or model, or a callable that counts tokens.
+        tokenizer: How to count; anything that `token_counter` reads.
         min_relevance: Fragments below it are left out.
         exclude_tiers: Tiers that are left out.
         metadata_filter: Metadata values a fragment must have; a list means any of them.
@@ -91,10 +92,10 @@ class ContextRequest(FrozenModel):
     skeleton_ratio: Score | None = None
     scope: UniqueNames | None = None
     as_of: UtcDatetime | None = None
-    tokenizer: str | Callable[[str], int] | None = None
+    tokenizer: Any = None
     min_relevance: Score | None = None
     exclude_tiers: tuple[Tier, ...] | None = None
-    metadata_filter: dict[str, Any] | None = None
+    metadata_filter: Metadata | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -110,6 +111,19 @@ class ContextRequest(FrozenModel):
     @classmethod
     def _accept_number(cls, value: Any) -> Any:
         return ContextBudget.of(value) if isinstance(value, int) else value
+
+    @field_validator("tokenizer")
+    @classmethod
+    def _check_tokenizer(cls, value: Any) -> Any:
+        known = ("exact", "encode", "encode_ordinary", "model_name", "model")
+        counts = callable(value) or any(hasattr(value, name) for name in known)
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        if isinstance(value, str) or not counts:
+            raise ValueError(
+                f"tokenizer must be the name of an encoding or model, or count, not {value!r}"
+            )
+        return value
 
     @field_validator("temporal_window")
     @classmethod
@@ -132,7 +146,7 @@ class ContextRequest(FrozenModel):
         if isinstance(value, str):
             return cls(query=value)
         if isinstance(value, Mapping):
-            return cls(**value)
+            return cls.model_validate(dict(value))
         raise RequestError(
             f"a request is a question, a mapping of fields or a ContextRequest, not {value!r}"
         )
@@ -142,9 +156,18 @@ class ContextRequest(FrozenModel):
         """The same as `strategy_hints`."""
         return self.strategy_hints
 
-    def keys(self) -> Iterator[str]:
+    def keys(self) -> tuple[str, ...]:
         """Names of the fields that were set."""
-        return (name for name in type(self).model_fields if getattr(self, name) is not None)
+        fields = type(self).model_fields
+        return tuple(name for name in fields if getattr(self, name) is not None)
+
+    def items(self) -> tuple[tuple[str, Any], ...]:
+        """The fields that were set, with their values."""
+        return tuple((name, getattr(self, name)) for name in self.keys())
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        """Names of the fields that were set."""
+        return iter(self.keys())
 
     def __contains__(self, name: object) -> bool:
         """Whether the field was set."""

@@ -28,10 +28,11 @@ def to_relevance(evidence: float) -> float:
 def to_evidence(relevance: float) -> float:
     """Evidence of a relevance in [0, 1]; the inverse of `to_relevance`."""
     if relevance <= 0.0:
-        return OFFSET - _BOUND
+        return OFFSET - SCALE * _BOUND
     if relevance >= 1.0:
-        return OFFSET + _BOUND
-    return OFFSET + SCALE * math.log(relevance / (1.0 - relevance))
+        return OFFSET + SCALE * _BOUND
+    logit = math.log(relevance) - math.log1p(-relevance)
+    return OFFSET + SCALE * max(-_BOUND, min(_BOUND, logit))
 
 
 def calibrate(raw: Sequence[float], *, mean: float, deviation: float) -> list[float]:
@@ -43,15 +44,19 @@ def calibrate(raw: Sequence[float], *, mean: float, deviation: float) -> list[fl
 def rescale(raw: Sequence[float]) -> list[float]:
     """Map raw scores, higher is better, into [0, 1] keeping their order.
 
-    Scores that all lie in [0, 1] stay as they are; else x becomes (1 + x / (1 + |x|)) / 2, which
-    keeps order and equality whatever the range. NaN becomes 0.
+    Scores that all lie in [0, 1] stay as they are; else x becomes (1 + x / (1 + |x|)) / 2. Where
+    that would make different scores equal, their ranks take its place. NaN becomes 0.
     """
     clean = [score for score in raw if not math.isnan(score)]
     if not clean:
         return [0.0] * len(raw)
     if min(clean) >= 0.0 and max(clean) <= 1.0:
         return [0.0 if math.isnan(score) else float(score) for score in raw]
-    return [0.0 if math.isnan(score) else _squash(score) for score in raw]
+    distinct = sorted(set(clean))
+    mapped = {score: _squash(score) for score in distinct}
+    if len(set(mapped.values())) < len(distinct):
+        mapped = {score: rank / len(distinct) for rank, score in enumerate(distinct, 1)}
+    return [0.0 if math.isnan(score) else mapped[score] for score in raw]
 
 
 def _squash(score: float) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from acms_adapters.models.base import FrozenModel
+from acms_adapters.models.base import FrozenModel, Metadata
 from acms_adapters.models.fragment import ContextFragment, Score
 
 
@@ -83,7 +83,7 @@ class StrategyResult(FrozenModel):
     tokens_used: int = Field(default=0, ge=0)
     execution_time_ms: float = Field(default=0.0, ge=0.0)
     errors: tuple[str, ...] = ()
-    stats: dict[str, Any] = Field(default_factory=dict)
+    stats: Metadata = Field(default_factory=dict)
     reserve: tuple[ContextFragment, ...] = ()
     failure: StrategyFailure | None = None
 

@@ -17,8 +17,8 @@ from acms_adapters.models import (
     SkeletonMetadata,
 )
 from acms_adapters.models.request import InheritStrategy
+from acms_adapters.pipeline.request_filter import wanted
 from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor, receipt
-from acms_adapters.pipeline.skeleton_fitting import Skeleton
 from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio
 from acms_adapters.protocols import BackendSet
 
@@ -118,34 +118,28 @@ def inherit(
         return Inheritance()
     available = ContextBudget.of(budget).available_tokens
     room = available if limit is None else min(available, max(0, limit))
-
+    ratio = float(resolve_ratio(request, project_ratio))
+    allowance = skeleton_allowance(request, budget, project_ratio)
+    meant = wanted(parent.fragments, request)
     fit = partial(
         (compressor or SkeletonCompressor()).fit,
-        parent.fragments,
+        meant.kept,
         child_focus=_focus(request),
         backends=backends,
         layout=layout,
         read=fetched,
     )
-    original = parent.total_tokens
+    skeleton = fit(room if strategy == "full" else min(allowance, room))
     if strategy == "full":
-        whole = fit(room)
-        if not whole.squeezed:
-            return _inheritance("full", whole, ratio=0.0, original_tokens=original)
-    ratio = float(resolve_ratio(request, project_ratio))
-    allowance = skeleton_allowance(request, budget, project_ratio)
-    skeleton = fit(min(allowance, room))
-    return _inheritance("skeleton", skeleton, ratio=ratio, original_tokens=original)
-
-
-def _inheritance(
-    strategy: InheritStrategy, skeleton: Skeleton, *, ratio: float, original_tokens: int
-) -> Inheritance:
+        if skeleton.squeezed:
+            strategy, skeleton = "skeleton", fit(min(allowance, room))
+        else:
+            ratio = 0.0
     return Inheritance(
         strategy=strategy,
         fragments=skeleton.kept,
-        metadata=receipt(skeleton.kept, ratio=ratio, original_tokens=original_tokens),
-        left_out=skeleton.left_out,
+        metadata=receipt(skeleton.kept, ratio=ratio, original_tokens=parent.total_tokens),
+        left_out=(*meant.left_out, *skeleton.left_out),
         rendered_tokens=skeleton.rendered_tokens,
     )
 

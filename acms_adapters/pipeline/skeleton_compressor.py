@@ -12,6 +12,8 @@ from acms_adapters.models import (
     ContextPayload,
     Layout,
     Ledger,
+    LedgerEntry,
+    LeftOut,
     SkeletonMetadata,
 )
 from acms_adapters.pipeline.child_focus import FAR, ChildFocus, find_focus
@@ -26,11 +28,20 @@ class SkeletonCompressor:
     """Compresses a parent's context for a child plan.
 
     Args:
+        enabled: False never lowers or drops a part: the whole context is kept if it fits, else
+            nothing.
         preserve_decisions: Keep decisions before anything else.
         preserve_hot_tier: Keep the hot tier before what is only near the child's focus.
     """
 
-    def __init__(self, *, preserve_decisions: bool = True, preserve_hot_tier: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        enabled: bool = True,
+        preserve_decisions: bool = True,
+        preserve_hot_tier: bool = True,
+    ) -> None:
+        self.enabled = enabled
         self.preserve_decisions = preserve_decisions
         self.preserve_hot_tier = preserve_hot_tier
 
@@ -116,7 +127,8 @@ class SkeletonCompressor:
         ranked = sorted(pool, key=lambda fragment: self._rank(fragment, focus))
         for group in _grouped(ranked):
             fitting.offer(group)
-        return fitting.result()
+        skeleton = fitting.result()
+        return skeleton if self.enabled or not skeleton.squeezed else _nothing(ranked, tokens)
 
     def _rank(self, fragment: ContextFragment, focus: ChildFocus) -> tuple[Any, ...]:
         distance = focus.distance(fragment)
@@ -133,6 +145,15 @@ class SkeletonCompressor:
             *fragment.key,
             fragment.fragment_id,
         )
+
+
+def _nothing(fragments: Sequence[ContextFragment], tokens: int) -> Skeleton:
+    needed = max(tokens + 1, sum(fragment.token_count for fragment in fragments))
+    left_out = tuple(
+        LedgerEntry.of(fragment, LeftOut.OVER_BUDGET, needed=needed, had=tokens)
+        for fragment in fragments
+    )
+    return Skeleton(left_out=left_out, squeezed=True)
 
 
 def receipt(
