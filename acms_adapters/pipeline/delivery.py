@@ -1,0 +1,182 @@
+"""What is taken of what a strategy delivers (rulings S3 and M7)."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from acms_adapters.errors import StrategyError
+from acms_adapters.models import (
+    TIERS,
+    ContextFragment,
+    FragmentProvenance,
+    LedgerEntry,
+    LeftOut,
+)
+from acms_adapters.models.scores import rescale
+
+_ATOMS = (str, int, float, bool, type(None))
+
+
+class DeliveryError(StrategyError):
+    """A strategy delivered what is no list of fragments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What one strategy brought.
+
+    Attributes:
+        kept: Within its share, by relevance, then node.
+        reserve: What it ranked beyond its share, in the same order.
+        left_out: The rest.
+        total: How many fragments it delivered.
+    """
+
+    kept: tuple[ContextFragment, ...] = ()
+    reserve: tuple[ContextFragment, ...] = ()
+    left_out: tuple[LedgerEntry, ...] = ()
+    total: int = 0
+
+
+def receive(
+    delivered: Any,
+    *,
+    strategy: str,
+    tokens: int,
+    max_fragments: int,
+    reserve: bool = True,
+    stop: Callable[[], bool] = lambda: False,
+) -> Delivery:
+    """Check, rank, cut and stamp what a strategy returned.
+
+    Args:
+        delivered: Any iterable of fragments; a lazy one is read here.
+        strategy: Its name, written into the provenance of each fragment with its relevance.
+        tokens: Its share.
+        max_fragments: What is ranked lower than that many is left out.
+        reserve: Keep what lies beyond the share as reserve instead of leaving it out.
+        stop: Asked before each fragment; True ends the reading.
+
+    Raises:
+        DeliveryError: Something else than fragments.
+    """
+    fragments = _read(delivered, stop)
+    scores = rescale([fragment.relevance_score for fragment in fragments])
+    ranked = sorted(zip(scores, fragments, strict=True), key=_rank)
+    kept: list[ContextFragment] = []
+    beyond: list[ContextFragment] = []
+    left_out = [
+        _entry(fragment, LeftOut.BEYOND_LIMIT, strategy) for _, fragment in ranked[max_fragments:]
+    ]
+    left = tokens
+    for score, fragment in ranked[:max_fragments]:
+        if fragment.token_count <= left:
+            left -= fragment.token_count
+            kept.append(_stamp(fragment, strategy, score))
+        elif reserve:
+            beyond.append(_stamp(fragment, strategy, score))
+        else:
+            left_out.append(
+                _entry(
+                    fragment,
+                    LeftOut.BEYOND_SHARE,
+                    strategy,
+                    needed=fragment.token_count,
+                    had=left,
+                )
+            )
+    return Delivery(
+        kept=tuple(kept), reserve=tuple(beyond), left_out=tuple(left_out), total=len(fragments)
+    )
+
+
+def late(delivery: Delivery, strategy: str) -> list[LedgerEntry]:
+    """Account for a delivery that came too late to be used."""
+    return [
+        *(_entry(f, LeftOut.LATE, strategy) for f in (*delivery.kept, *delivery.reserve)),
+        *(entry.model_copy(update={"reason": LeftOut.LATE}) for entry in delivery.left_out),
+    ]
+
+
+def _read(delivered: Any, stop: Callable[[], bool]) -> list[ContextFragment]:
+    if inspect.iscoroutine(delivered):
+        delivered.close()
+        raise DeliveryError("assemble returned a coroutine; a coroutine method is called aassemble")
+    if isinstance(delivered, str | bytes) or not isinstance(delivered, Iterable):
+        raise DeliveryError(f"expected a list of ContextFragment, not {_short(delivered)}")
+    fragments: list[ContextFragment] = []
+    for item in delivered:
+        if stop():
+            break
+        if not _is_whole(item):
+            raise DeliveryError(
+                f"item {len(fragments)} is no valid ContextFragment: {_short(item)}"
+            )
+        fragments.append(item)
+    return fragments
+
+
+def _is_whole(item: Any) -> bool:
+    # fragments made without validation can hold anything
+    if not isinstance(item, ContextFragment):
+        return False
+    fields = vars(item)
+    return (
+        isinstance(fields.get("uko_node"), str)
+        and isinstance(fields.get("content"), str)
+        and isinstance(fields.get("relevance_score"), int | float)
+        and isinstance(fields.get("token_count"), int)
+        and fields["token_count"] >= 0
+        and isinstance(fields.get("detail_depth"), int)
+        and fields.get("tier") in TIERS
+        and isinstance(fields.get("provenance"), FragmentProvenance)
+        and isinstance(fields.get("metadata"), dict)
+    )
+
+
+def _rank(scored: tuple[float, ContextFragment]) -> tuple[float, str, int, str]:
+    score, fragment = scored
+    return (-score, fragment.uko_node, -fragment.detail_depth, fragment.content)
+
+
+def _stamp(fragment: ContextFragment, strategy: str, score: float) -> ContextFragment:
+    provenance = fragment.provenance
+    if (provenance.strategy, provenance.score) != (strategy, score):
+        provenance = provenance.model_copy(update={"strategy": strategy, "score": score})
+    # metadata is copied too: strategies and callers may keep what they handed over
+    changes = {
+        "provenance": provenance,
+        "relevance_score": score,
+        "metadata": {name: _copied(value) for name, value in fragment.metadata.items()},
+    }
+    return fragment.model_copy(update=changes)
+
+
+def _copied(value: Any) -> Any:
+    return value if isinstance(value, _ATOMS) else copy.deepcopy(value)
+
+
+def _entry(
+    fragment: ContextFragment,
+    reason: LeftOut,
+    strategy: str,
+    *,
+    needed: int | None = None,
+    had: int | None = None,
+) -> LedgerEntry:
+    entry = LedgerEntry.of(fragment, reason, needed=needed, had=had)
+    if entry.strategy == strategy:
+        return entry
+    return entry.model_copy(update={"strategy": strategy})
+
+
+def _short(value: Any) -> str:
+    try:
+        shown = repr(value)
+    except Exception:
+        shown = "something without a repr"
+    return f"{type(value).__name__} {shown[:80]}"
