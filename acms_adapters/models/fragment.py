@@ -108,4 +108,11 @@ class ContextFragment(FrozenModel):
 
 def detached(fragment: ContextFragment) -> ContextFragment:
     """The same fragment, sharing nothing that a reader could change."""
-    return fragment.model_copy(update={"metadata": own_copy(fragment.metadata)})
+    # what `model_copy` does, in a third of its time: there can be 100,000
+    copied = object.__new__(type(fragment))
+    values = {**fragment.__dict__, "metadata": own_copy(fragment.metadata)}
+    object.__setattr__(copied, "__dict__", values)
+    object.__setattr__(copied, "__pydantic_fields_set__", fragment.__pydantic_fields_set__)
+    object.__setattr__(copied, "__pydantic_extra__", None)
+    object.__setattr__(copied, "__pydantic_private__", None)
+    return copied
