@@ -135,7 +135,7 @@ class StrategyRegistry:
         return tuple(
             self._strategies[name]
             for name in dict.fromkeys((*self.settings.enabled, *by_code))
-            if name in self._strategies and not self.settings.is_switched_off(name)
+            if name in self._strategies and self.policy(name).enabled
         )
 
     def policy(self, name: str) -> StrategyOptions:
@@ -148,9 +148,12 @@ class StrategyRegistry:
         options = getattr(self.get(name), "options", None)
         if isinstance(options, StrategyOptions):
             values = options.model_dump(include=set(_COMMON))
-        if "circuit_breaker_threshold" not in getattr(options, "model_fields_set", ()):
-            threshold = self.settings.executor_circuit_breaker_threshold
-            values["circuit_breaker_threshold"] = threshold
+        general = {
+            "enabled": True,  # a class may prefer to be left out of the list, no more than that
+            "circuit_breaker_threshold": self.settings.executor_circuit_breaker_threshold,
+        }
+        for key in general.keys() - getattr(options, "model_fields_set", set()):
+            values[key] = general[key]
         given = {key: v for key, v in self.settings.given(name).items() if key in _COMMON}
         return StrategyOptions(**{**values, **given})
 

@@ -1,0 +1,74 @@
+"""Ranking what a walk reached: by distance, weighed against the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from acms_adapters.models import ContextRequest, SearchHit
+from acms_adapters.models.scores import to_relevance
+from acms_adapters.protocols import GraphBackend
+from acms_strategies.arms import Evidence, filters
+from acms_strategies.seeds import Seeds
+from acms_strategies.walk import Walk
+
+GRAPH_WEIGHT = 10.0
+"""Evidence for a node at which the whole of the random walk ends.
+
+Measured on questions about encyclopaedia pages and about code: from 5 to 15 recall hardly changes,
+alone as beside the other strategies."""
+
+
+def rate(walked: Walk, seeds: Seeds, evidence: Evidence, *, decay: float) -> dict[str, float]:
+    """Relevance in [0, 1] of every node that was reached.
+
+    Where nothing is known of the question, it is `decay` for each hop, and among nodes at one
+    distance more of the random walk comes first. Otherwise what is known of the node adds up
+    with its share of the walk, of which `decay` remains for each hop. Either way the focus comes
+    before what was reached from it.
+    """
+    shares = walked.share(seeds.share)
+    if not evidence.weights:
+        # within half of what one more hop costs, so that distance decides first
+        slack = 0.5 * (1.0 - decay)
+        return {
+            node: reach * (1.0 - slack * (1.0 - shares.get(node, 0.0)))
+            for node, reach in walked.reach.items()
+        } | dict.fromkeys(seeds.focus, 1.0)
+    rated = {}
+    for node, distance in walked.distance.items():
+        near = 2.0 if node in seeds.focus else shares.get(node, 0.0) * decay**distance
+        rated[node] = to_relevance(evidence.of(node) + GRAPH_WEIGHT * near)
+    return rated
+
+
+def fetch(
+    graph: GraphBackend,
+    rated: Mapping[str, float],
+    known: Mapping[str, SearchHit],
+    request: ContextRequest,
+    *,
+    limit: int,
+) -> list[tuple[SearchHit, float]]:
+    """The best rated nodes that the request wants, with their relevance.
+
+    Args:
+        known: Hits that were found already, for this request.
+        limit: How many; more are not loaded.
+    """
+    found: list[tuple[SearchHit, float]] = []
+    ordered = sorted(rated, key=lambda node: (-rated[node], node))
+    for batch in _batches(ordered, limit):
+        missing = [node for node in batch if node not in known]
+        loaded = {hit.uko_node: hit for hit in graph.get(missing, **filters(request))}
+        for node in batch:
+            hit = known.get(node) or loaded.get(node)
+            if hit is not None:
+                found.append((hit, rated[node]))
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def _batches(nodes: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]

@@ -1,0 +1,59 @@
+"""The words of a request."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from acms_adapters.models import ContextRequest
+
+_WORD = re.compile(r"\w+(?:[.'’-]\w+)*")
+
+_STOP_TEXT = """
+a about an and any are as at be been but by can could did do does for from had has have he her his
+how i if in into is it its me my no not of on or our please she should so some such than that the
+their them then there these they this those to us was we were what when where which while who whom
+whose why will with would you your
+"""
+STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+
+def question(request: ContextRequest) -> str:
+    """The query, and behind it the keywords that it lacks; empty when there are neither."""
+    query = (request.query or "").strip()
+    missing = [word for word in request.keywords or () if not contains(query, word)]
+    return " ".join(filter(None, (query, *missing)))
+
+
+def keywords(request: ContextRequest) -> tuple[str, ...]:
+    """The keywords, or else the words of the query that carry meaning, each once."""
+    if request.keywords:
+        return tuple(dict.fromkeys(request.keywords))
+    words = dict.fromkeys(_WORD.findall(request.query or ""))
+    return tuple(word for word in words if word.casefold() not in STOP_WORDS) or tuple(words)
+
+
+def contains(text: str, word: str) -> bool:
+    """Whether `word` stands in `text` as a whole, whatever its case.
+
+    Writing without spaces between words has no whole words: there, any occurrence counts.
+    """
+    return _contains(fold(text), fold(word))
+
+
+def matches(text: str, words: Sequence[str]) -> float:
+    """The share of the words that stand in the text as wholes, 0 to 1."""
+    folded = fold(text)
+    return sum(_contains(folded, fold(word)) for word in words) / len(words) if words else 0.0
+
+
+def fold(text: str) -> str:
+    """The text without differences of case and of Unicode form."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def _contains(text: str, word: str) -> bool:
+    if word not in text or not word.isascii():
+        return word in text
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
