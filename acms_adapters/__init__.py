@@ -5,8 +5,9 @@ Importing this package loads no framework; each public name is loaded at its fir
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from acms_adapters.lazy import lazy_names
 
 if TYPE_CHECKING:
     from acms_adapters.config import Settings
@@ -206,13 +207,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            value = getattr(importlib.import_module(home), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

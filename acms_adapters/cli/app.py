@@ -1,0 +1,66 @@
+"""The commands, put together, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+
+import typer
+from pydantic import ValidationError
+
+from acms_adapters.cli.assemble import assemble, explain
+from acms_adapters.cli.console import fail
+from acms_adapters.cli.index import index
+from acms_adapters.errors import ACMSError, NothingAnsweredError
+
+FOUND_NOTHING = 1
+WRONG_USE = 2
+NOTHING_ANSWERED = 3
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="acms",
+    help="Decide what a language model reads, within a token budget.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (index, assemble, explain):
+    app.command()(command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and give its exit code."""
+    if os.environ.get("ACMS_DEBUG"):
+        logging.basicConfig(level=logging.DEBUG)
+    try:
+        outcome = app(args=list(arguments), standalone_mode=False, prog_name="acms")
+    except (typer.Abort, KeyboardInterrupt):
+        return fail("interrupted", code=INTERRUPTED)
+    except NothingAnsweredError as error:
+        return fail(str(error), code=NOTHING_ANSWERED)
+    except ValidationError as error:
+        return fail(_first_problem(error), code=WRONG_USE)
+    except (ACMSError, ValueError, OSError) as error:
+        return fail(str(error), code=WRONG_USE)
+    except Exception as error:
+        show = getattr(error, "show", None)
+        if show is not None:  # wrong arguments: typer says it best itself
+            show()
+            return WRONG_USE
+        logging.getLogger("acms_adapters").debug("unexpected", exc_info=True)
+        return fail(
+            f"unexpected {type(error).__name__}: {error} (set ACMS_DEBUG=1 for details)",
+            code=NOTHING_ANSWERED,
+        )
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    place = ".".join(map(str, problem["loc"]))
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{place}: {message} (got {problem['input']!r})" if place else message

@@ -1,0 +1,94 @@
+"""`acms assemble` and `acms explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acms_adapters.cli.console import print_json, stderr, stdout
+from acms_adapters.cli.store import DEFAULT_STORE, StoreOption, TrustOption, open_to_read, settings
+from acms_adapters.cli.tables import explanation
+from acms_adapters.models import ContextPayload, ContextRequest
+
+QuestionArgument = Annotated[str, typer.Argument(help="What the context is for.")]
+BudgetOption = Annotated[
+    int | None, typer.Option("--budget", help="Tokens; the configuration's by default.")
+]
+FocusOption = Annotated[
+    list[str] | None, typer.Option("--focus", help="URI to start from; may be repeated.")
+]
+StrategyOption = Annotated[str | None, typer.Option("--strategy", help="Run this strategy alone.")]
+TokenizerOption = Annotated[
+    str | None, typer.Option("--tokenizer", help="Encoding or model whose tokens are counted.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+def assemble(
+    question: QuestionArgument,
+    *,
+    budget: BudgetOption = None,
+    focus: FocusOption = None,
+    strategy: StrategyOption = None,
+    tokenizer: TokenizerOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    trust: TrustOption = False,
+    json: JsonOption = False,
+) -> int:
+    """Print the context for a question as a model would read it; figures go to stderr."""
+    payload = _payload(question, budget, focus, strategy, tokenizer, store, trust)
+    if json:
+        print_json(payload.model_dump(mode="json"))
+    elif payload.fragments:
+        stdout.print(payload.render())
+    stderr.print(figures(payload))
+    return 0 if payload.fragments else 1
+
+
+def explain(
+    question: QuestionArgument,
+    *,
+    budget: BudgetOption = None,
+    focus: FocusOption = None,
+    strategy: StrategyOption = None,
+    tokenizer: TokenizerOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    trust: TrustOption = False,
+    json: JsonOption = False,
+) -> int:
+    """Show what went in, what stayed out and why, and where the tokens went."""
+    payload = _payload(question, budget, focus, strategy, tokenizer, store, trust)
+    if json:
+        print_json(payload.model_dump(mode="json"))
+    else:
+        for table in explanation(payload):
+            stdout.print(table)
+    stderr.print(figures(payload))
+    return 0 if payload.fragments else 1
+
+
+def figures(payload: ContextPayload) -> str:
+    """One line on what was assembled."""
+    failed = f", failed: {'; '.join(map(str, payload.failures))}" if payload.failures else ""
+    return (
+        f"{len(payload.fragments)} fragments, {payload.rendered_tokens} of "
+        f"{payload.available_tokens} tokens, {len(payload.ledger)} left out, "
+        f"{payload.metrics['assembly_time_ms']:.0f} ms{failed}"
+    )
+
+
+def _payload(
+    question: str,
+    budget: int | None,
+    focus: list[str] | None,
+    strategy: str | None,
+    tokenizer: str | None,
+    store: Path,
+    trust: bool,
+) -> ContextPayload:
+    request = ContextRequest(query=question, focus_nodes=focus or None, tokenizer=tokenizer)
+    configuration = settings(trust=trust)
+    with open_to_read(store) as source:
+        return source.pipeline(configuration).assemble(request, budget=budget, strategy=strategy)

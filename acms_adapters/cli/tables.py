@@ -1,0 +1,90 @@
+"""Payloads as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from acms_adapters.models import TIERS, ContextFragment, ContextPayload
+
+LEFT_OUT_ROWS = 30
+
+
+def explanation(payload: ContextPayload) -> Iterator[Table]:
+    """What went in; what stayed out and why; tokens by strategy and tier."""
+    yield _went_in(payload)
+    if payload.ledger.entries:
+        yield _left_out(payload)
+    yield _spent(payload)
+
+
+def _went_in(payload: ContextPayload) -> Table:
+    table = Table(title=f"In: {len(payload.fragments)} fragments", title_justify="left")
+    for name in ("node", "place", "found by"):
+        table.add_column(name, overflow="fold")
+    for name in ("depth", "tokens", "relevance", "tier"):
+        table.add_column(name, justify="right")
+    for fragment in payload.fragments:
+        table.add_row(
+            Text(fragment.uko_node),
+            Text(fragment.provenance.location),
+            Text(", ".join(found_by(fragment))),
+            str(fragment.detail_depth),
+            str(fragment.token_count),
+            f"{fragment.relevance_score:.2f}",
+            fragment.tier,
+        )
+    return table
+
+
+def _left_out(payload: ContextPayload) -> Table:
+    entries = payload.ledger.entries
+    reasons = ", ".join(f"{n} {reason.value}" for reason, n in payload.ledger.by_reason().items())
+    table = Table(title=f"Out: {len(entries)} candidates ({reasons})", title_justify="left")
+    table.add_column("node", overflow="fold")
+    for name in ("depth", "tokens", "relevance"):
+        table.add_column(name, justify="right")
+    table.add_column("why", overflow="fold")
+    names = {f.fragment_id: f.uko_node for f in (*payload.fragments, *entries)}
+    for entry in entries[:LEFT_OUT_ROWS]:
+        why = entry.explain()
+        if entry.other:
+            why = why.replace(entry.other, names.get(entry.other, entry.other))
+        table.add_row(
+            Text(entry.uko_node),
+            str(entry.detail_depth),
+            str(entry.token_count),
+            f"{entry.relevance_score:.2f}",
+            Text(why),
+        )
+    if len(entries) > LEFT_OUT_ROWS:
+        table.add_row(f"… and {len(entries) - LEFT_OUT_ROWS} more (--json shows all)")
+    gap = payload.ledger.tokens_to_admit_next
+    if gap is not None:
+        table.caption = f"{gap} more tokens of budget would admit the next one"
+    return table
+
+
+def _spent(payload: ContextPayload) -> Table:
+    table = Table(title="Tokens by strategy and tier", title_justify="left")
+    table.add_column("strategy")
+    for name in (*TIERS, "all"):
+        table.add_column(name, justify="right")
+    spent: Counter[tuple[str, str]] = Counter()
+    for fragment in payload.fragments:
+        # a fragment that several strategies found counts for the one that ranked it highest
+        spent[found_by(fragment)[0], fragment.tier] += fragment.token_count
+    for strategy in sorted({name for name, _ in spent}):
+        by_tier = [spent[strategy, tier] for tier in TIERS]
+        table.add_row(Text(strategy), *map(str, by_tier), str(sum(by_tier)))
+    return table
+
+
+def found_by(fragment: ContextFragment) -> tuple[str, ...]:
+    """Names of the strategies that found a fragment, the one that kept it first."""
+    sources = (fragment.provenance, *fragment.provenance.merged)
+    names = dict.fromkeys(source.strategy for source in sources if source.strategy)
+    return tuple(names) or ("given",)

@@ -1,0 +1,183 @@
+"""The whole pipeline behind one call: orchestrate strategies, fuse fragments, finalise."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from acms_adapters.backends.embedders import as_embedder
+from acms_adapters.config import Settings
+from acms_adapters.errors import NothingAnsweredError
+from acms_adapters.models import ContextPayload, StrategyFailure
+from acms_adapters.models.base import as_utc, now_utc
+from acms_adapters.pipeline.call import read_call
+from acms_adapters.pipeline.candidates import searchable
+from acms_adapters.pipeline.coordinator import StrategyCoordinator
+from acms_adapters.pipeline.coordinator_config import CoordinationResult
+from acms_adapters.pipeline.finish import Finisher, Found
+from acms_adapters.pipeline.fusion import FusionEngine
+from acms_adapters.pipeline.run import Options, Run
+from acms_adapters.pipeline.setup import coordinator_config, fusion_config, preamble_generator
+from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
+from acms_adapters.protocols import BackendSet
+from acms_adapters.registry import StrategyRegistry
+from acms_adapters.tokens import token_counter
+
+
+class ACMSPipeline:
+    """Decides what a model reads.
+
+    Safe to share between threads; circuit breakers and caches live in this object.
+
+    Args:
+        settings: Configuration, a mapping of it, or None for the defaults.
+        backends: What strategies may ask; none means that fragments come with each call.
+        strategies: Strategies to use; None takes those installed.
+        embedder: Embeds the caller's own fragments; anything `as_embedder` reads.
+        counter: How to count tokens where a request names no tokenizer; anything
+            `token_counter` reads.
+        clock: Gives the current time; read once for each call (ruling T1).
+    """
+
+    def __init__(
+        self,
+        settings: Settings | Mapping[str, Any] | None = None,
+        *,
+        backends: BackendSet | Mapping[str, Any] | None = None,
+        strategies: Iterable[Any] | None = None,
+        embedder: Any = None,
+        counter: Any = None,
+        clock: Callable[[], datetime] = now_utc,
+    ) -> None:
+        self.settings = Settings.of(settings)
+        self.backends = BackendSet.of(backends)
+        self.registry = StrategyRegistry(
+            self.settings, strategies=strategies, adapt=SpecStrategyAdapter.bridge
+        )
+        self._embedder = embedder
+        self._counter = counter if counter is not None else self.backends.counter
+        self._clock = clock
+        self._coordinator = StrategyCoordinator(
+            config=coordinator_config(self.settings, self.registry)
+        )
+        self._finisher = Finisher(
+            FusionEngine(config=fusion_config(self.settings)),
+            preamble_generator(self.settings),
+            project_ratio=self.settings.skeleton_ratio,
+        )
+
+    def register_strategy(self, name: str, strategy: Any) -> None:
+        """Add a strategy, of either protocol form (ruling S1), and enable it.
+
+        Raises:
+            TypeError: It is no strategy.
+            ValueError: The name is taken or is not the strategy's own.
+        """
+        self.registry.register(name, strategy)
+
+    def assemble(self, *positional: Any, **named: Any) -> ContextPayload:
+        """Assemble context, in either of two forms.
+
+        ``assemble(request_or_query, *, budget=None, plan=None, fragments=None, strategy=None,
+        max_fragments=None)`` asks a question; ``assemble(plan_id, fragments, budget,
+        strategy=None, request=None)`` ranks fragments for a plan. Both take ``layout``,
+        ``on_failure``, ``previous`` and ``order`` as well; see `Options`.
+
+        Returns:
+            A payload whose rendered text is within the budget, with a ledger of what was left out.
+
+        Raises:
+            NothingAnsweredError: Every strategy failed and there is nothing to return, unless
+                ``on_failure="degrade"``.
+            UnknownNameError: `strategy` is not registered.
+            ValueError: A value is outside its range.
+        """
+        with self._open(positional, named) as run:
+            coordination = None
+            if run.searches:
+                coordination = self._coordinator.coordinate(**self._orders(run))
+            return self._close(run, coordination)
+
+    async def aassemble(self, *positional: Any, **named: Any) -> ContextPayload:
+        """The same as `assemble`, without ever blocking the event loop."""
+        opened = self._open(positional, named)
+        run = await asyncio.to_thread(opened.__enter__)
+        try:
+            coordination = None
+            if run.searches:
+                coordination = await self._coordinator.acoordinate(**self._orders(run))
+            return await asyncio.to_thread(self._close, run, coordination)
+        finally:
+            await asyncio.to_thread(opened.__exit__, None, None, None)
+
+    @contextmanager
+    def _open(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Iterator[Run]:
+        started = time.perf_counter()
+        options = Options(**{name: named.pop(name) for name in Options.__slots__ if name in named})
+        call = read_call(positional, named)
+        if call.strategy is not None:
+            self.registry.get(call.strategy)
+        counter = token_counter(call.request.tokenizer or self._counter)
+        now = call.request.as_of or as_utc(self._clock())
+        backends = self.backends.with_(counter=counter, now=now)
+        with searchable(
+            call.candidates or (),
+            base=backends,
+            embedder=as_embedder(self._embedder or self.settings.embedding_model),
+        ) as candidates:
+            yield Run(
+                call=call,
+                options=options,
+                budget=call.budget or self.settings.budget,
+                counter=counter,
+                candidates=candidates,
+                now=now,
+                started=started,
+            )
+
+    def _orders(self, run: Run) -> dict[str, Any]:
+        return {
+            "request": run.call.request,
+            "strategies": self.registry.enabled(),
+            "registered": self.registry.all(),
+            "named": run.call.strategy,
+            "budget": run.budget,
+            "fragments": run.call.candidates or (),
+            "backends": run.candidates.backends,
+            "plan_context": run.call.plan_context,
+        }
+
+    def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
+        return self._finisher.finish(run, _found(run, coordination, self.registry.failures()))
+
+
+def _found(
+    run: Run,
+    coordination: CoordinationResult | None,
+    unusable: tuple[StrategyFailure, ...],
+) -> Found:
+    given = run.call.candidates or ()
+    if coordination is None:
+        return Found(fragments=given)
+    results, failures = coordination.results, (*coordination.failures, *unusable)
+    if given and not run.call.asks and not coordination.fragments:
+        # a strategy was named but given nothing to search for: the caller's ranking stands
+        return Found(fragments=given, results=results, failures=failures)
+    fragments = run.candidates.found(coordination.fragments)
+    reserve = run.candidates.found(coordination.reserve)
+    unmatched = run.candidates.unmatched((*fragments, *reserve))
+    answered = any(result.failure is None for result in results)
+    if not answered and run.options.on_failure == "raise":
+        raise NothingAnsweredError(failures)
+    return Found(
+        fragments=fragments,
+        reserve=reserve,
+        left_out=(*coordination.left_out, *unmatched),
+        results=results,
+        failures=failures,
+        degraded=not answered,
+    )

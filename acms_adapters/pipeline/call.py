@@ -1,0 +1,110 @@
+"""Reading the two call forms of `ACMSPipeline.assemble` (ruling S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acms_adapters.errors import RequestError
+from acms_adapters.models import (
+    ContextBudget,
+    ContextFragment,
+    ContextRequest,
+    Plan,
+    PlanContext,
+)
+
+_POSITIONAL = ("plan_id", "fragments", "budget", "strategy", "request")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call, whichever form it had.
+
+    Attributes:
+        request: What is asked for; empty when only candidates were given.
+        budget: Tokens; None leaves it to the request and the configuration.
+        candidates: Fragments the caller brought along; None if the call named none.
+        strategy: Name of the one strategy to run.
+        plan_context: The plan it is for.
+    """
+
+    request: ContextRequest
+    budget: ContextBudget | None
+    candidates: tuple[ContextFragment, ...] | None
+    strategy: str | None
+    plan_context: PlanContext
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to search for."""
+        request = self.request
+        return bool(request.query or request.keywords or request.focus_nodes)
+
+
+def read_call(positional: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+    """Read the arguments of `assemble`.
+
+    A positional string alone is a question; followed by positional fragments it is a plan id.
+
+    Raises:
+        TypeError: Arguments that fit neither form.
+        RequestError: An empty question.
+    """
+    arguments = _bind(positional, named)
+    request = ContextRequest.of(arguments.get("request"))
+    if request.query is not None and not request.query.strip():
+        raise RequestError(f"the question is empty: {request.query!r}; ask something")
+    plan_context = _plan_context(arguments.get("plan"), arguments.get("plan_id"), request)
+    budget = arguments.get("budget")
+    fragments = arguments.get("fragments")
+    return Call(
+        request=request,
+        budget=request.budget if budget is None else ContextBudget.of(budget),
+        candidates=None if fragments is None else _fragments(fragments),
+        strategy=arguments.get("strategy"),
+        plan_context=plan_context,
+    )
+
+
+def _bind(positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    first = positional[0] if positional else None
+    asks = isinstance(first, ContextRequest | Mapping) or (
+        isinstance(first, str) and len(positional) == 1
+    )
+    names = ("request",) if asks else _POSITIONAL
+    if len(positional) > len(names):
+        raise TypeError(
+            f"assemble() takes a request, or {', '.join(_POSITIONAL)}; "
+            f"got {len(positional)} positional arguments"
+        )
+    bound = dict(zip(names, positional, strict=False))
+    for name in named:
+        if name in bound:
+            raise TypeError(f"assemble() got {name!r} twice")
+    bound.update(named)
+    if "request_or_query" in bound:
+        bound["request"] = bound.pop("request_or_query")
+    return bound
+
+
+def _fragments(fragments: Iterable[Any]) -> tuple[ContextFragment, ...]:
+    found = tuple(fragments)
+    for fragment in found:
+        if not isinstance(fragment, ContextFragment):
+            raise RequestError(f"fragments must be ContextFragment objects, not {fragment!r}")
+    return found
+
+
+def _plan_context(plan: Any, plan_id: str | None, request: ContextRequest) -> PlanContext:
+    if isinstance(plan, Plan):
+        return plan.context()
+    if isinstance(plan, PlanContext):
+        return plan
+    if isinstance(plan, Mapping):
+        return PlanContext(**plan)
+    if plan is not None and not isinstance(plan, str):
+        raise RequestError(f"plan must be a Plan, a PlanContext, a mapping or an id, not {plan!r}")
+    known = request.plan_context or PlanContext()
+    return known.model_copy(update={"plan_id": plan or plan_id or request.plan_id or known.plan_id})

@@ -1,0 +1,197 @@
+"""From found fragments to a payload: fuse, inherit, preamble, guard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acms_adapters.models import (
+    ContextBudget,
+    ContextFragment,
+    ContextPayload,
+    Ledger,
+    LedgerEntry,
+    StrategyFailure,
+    StrategyResult,
+)
+from acms_adapters.models.layout import render
+from acms_adapters.models.payload import payload_metrics
+from acms_adapters.pipeline.fusion import FusionEngine, FusionResult
+from acms_adapters.pipeline.inheritance import Inheritance, inherit
+from acms_adapters.pipeline.overage_guard import guard_overage
+from acms_adapters.pipeline.preamble_generator import PreambleGenerator
+from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.run import Run
+
+_JOIN = 2  # tokens that a blank line between two texts may cost
+
+PREAMBLE_SHARE = 20
+"""At most a twentieth of the budget is kept free for the preamble."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the first phase brought.
+
+    Attributes:
+        fragments: Within the strategies' shares.
+        reserve: Beyond them.
+        left_out: Candidates that were already left out.
+        results: One for each strategy that ran.
+        failures: Strategies that did not answer.
+        degraded: Nothing answered and an empty payload was asked for.
+    """
+
+    fragments: tuple[ContextFragment, ...] = ()
+    reserve: tuple[ContextFragment, ...] = ()
+    left_out: tuple[LedgerEntry, ...] = ()
+    results: tuple[StrategyResult, ...] = ()
+    failures: tuple[StrategyFailure, ...] = ()
+    degraded: bool = False
+
+
+class Finisher:
+    """The second and third phase, for one configuration.
+
+    Args:
+        engine: Fuses fragments.
+        preamble: Summarises what was chosen.
+        project_ratio: Fraction of a parent's context to remove, where no plan says.
+    """
+
+    def __init__(
+        self,
+        engine: FusionEngine,
+        preamble: PreambleGenerator,
+        *,
+        project_ratio: float | None = None,
+    ) -> None:
+        self._engine = engine
+        self._preamble = preamble
+        self._project_ratio = project_ratio
+
+    def finish(self, run: Run, found: Found) -> ContextPayload:
+        """Make the payload; its rendered text is within the budget."""
+        inherited = self._inherit(run, ())
+        if inherited.strategy != "none":
+            spent = inherited.rendered_tokens + (_JOIN if inherited.fragments else 0)
+            fused = self._fuse(run, found, _less(run.budget, spent))
+            inherited = self._inherit(run, fused.fragments, limit=inherited.rendered_tokens)
+        else:
+            fused = self._fuse(run, found, run.budget)
+        payload = self._payload(run, found, fused, inherited)
+        return self._guarded(run, self._with_preamble(run, payload), found, fused)
+
+    def _inherit(
+        self, run: Run, fetched: Sequence[ContextFragment], limit: int | None = None
+    ) -> Inheritance:
+        return inherit(
+            run.request,
+            run.budget,
+            fetched=fetched,
+            limit=limit,
+            project_ratio=self._project_ratio,
+            backends=run.candidates.backends,
+            layout=run.options.layout,
+        )
+
+    def _fuse(self, run: Run, found: Found, budget: ContextBudget) -> FusionResult:
+        summarised = run.options.layout == "payload" and self._preamble.enabled
+        return self._engine.fuse(
+            found.fragments,
+            budget,
+            reserve=found.reserve,
+            request=run.request,
+            plan_context=run.call.plan_context,
+            renderings=run.candidates.backends.renderings,
+            counter=run.counter,
+            layout=run.options.layout,
+            preamble_tokens=budget.available_tokens // PREAMBLE_SHARE if summarised else 0,
+            max_fragments=run.options.max_fragments,
+            now=run.now,
+            order=run.options.order,
+            previous=run.options.previous.fragments if run.options.previous else (),
+        )
+
+    def _payload(
+        self, run: Run, found: Found, fused: FusionResult, inherited: Inheritance
+    ) -> ContextPayload:
+        fragments = (*fused.fragments, *inherited.fragments)
+        return ContextPayload(
+            fragments=fragments,
+            plan_id=run.call.plan_context.plan_id,
+            budget=run.budget,
+            layout=run.options.layout,
+            strategies_used=_contributors(fragments, found.results),
+            rendered_tokens=run.counter.count(render(fragments, layout=run.options.layout)),
+            ledger=Ledger(entries=(*found.left_out, *fused.ledger.entries, *inherited.left_out)),
+            failures=found.failures,
+            degraded=found.degraded,
+            skeleton_ids=tuple(f.fragment_id for f in inherited.fragments),
+            skeleton_metadata=inherited.metadata,
+            assembled_at=run.now,
+        )
+
+    def _with_preamble(self, run: Run, payload: ContextPayload) -> ContextPayload:
+        if payload.layout == "bare":
+            return payload
+        text = self._preamble.generate(payload)
+        while text:
+            tokens = run.counter.count(render(payload.fragments, preamble=text))
+            if tokens <= payload.available_tokens:
+                return _remade(payload, preamble=text, rendered_tokens=tokens)
+            text = text.rpartition("\n")[0]
+        return payload
+
+    def _guarded(
+        self, run: Run, payload: ContextPayload, found: Found, fused: FusionResult
+    ) -> ContextPayload:
+        if not payload.is_within_budget:
+            outcome = guard_overage(
+                payload.fragments,
+                payload.available_tokens,
+                pricing=Pricing(run.counter, layout=payload.layout),
+            )
+            kept = {fragment.fragment_id for fragment in outcome.kept}
+            payload = _remade(
+                payload,
+                fragments=outcome.kept,
+                skeleton_ids=tuple(i for i in payload.skeleton_ids if i in kept),
+                ledger=Ledger(entries=(*payload.ledger.entries, *outcome.left_out)),
+                rendered_tokens=run.counter.count(render(outcome.kept, layout=payload.layout)),
+            )
+        answered = sum(result.failure is None for result in found.results)
+        metrics = payload_metrics(
+            payload,
+            duplicates=fused.dedup_count,
+            assembly_time_ms=(time.perf_counter() - run.started) * 1000.0,
+            strategy_success_rate=answered / len(found.results) if found.results else 0.0,
+        )
+        return payload.model_copy(update={"metrics": metrics})
+
+
+def _less(budget: ContextBudget, tokens: int) -> ContextBudget:
+    left = max(1, budget.available_tokens - tokens)
+    return ContextBudget(max_tokens=budget.max_tokens, reserved_tokens=budget.max_tokens - left)
+
+
+def _remade(payload: ContextPayload, **changes: Any) -> ContextPayload:
+    """The payload with some parts replaced and everything that follows from them derived anew."""
+    derived = {"total_tokens", "budget_used", "context_hash", "provenance_map", "metrics"}
+    parts = {
+        name: getattr(payload, name) for name in type(payload).model_fields if name not in derived
+    }
+    return ContextPayload(**{**parts, **changes})
+
+
+def _contributors(
+    fragments: Sequence[ContextFragment], results: Sequence[StrategyResult]
+) -> tuple[str, ...]:
+    named = {
+        source.strategy
+        for fragment in fragments
+        for source in (fragment.provenance, *fragment.provenance.merged)
+    }
+    return tuple(r.strategy_name for r in results if r.strategy_name in named)

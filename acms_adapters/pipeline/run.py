@@ -1,0 +1,56 @@
+"""What one call of the pipeline works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from acms_adapters.models import ContextBudget, ContextPayload, ContextRequest, Layout
+from acms_adapters.pipeline.call import Call
+from acms_adapters.pipeline.candidates import Candidates
+from acms_adapters.protocols import TokenCounter
+
+OnFailure = Literal["raise", "degrade"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How one call is to be carried out.
+
+    Attributes:
+        max_fragments: Upper bound on the fragments of the payload.
+        layout: What the model will read; see `Layout`.
+        on_failure: What to do when no strategy answers.
+        previous: The payload that the model read last, for the `cache-stable` order.
+        order: Order of the fragments; None takes the configuration's.
+    """
+
+    max_fragments: int | None = None
+    layout: Layout = "payload"
+    on_failure: OnFailure = "raise"
+    previous: ContextPayload | None = None
+    order: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything that one call works with."""
+
+    call: Call
+    options: Options
+    budget: ContextBudget
+    counter: TokenCounter
+    candidates: Candidates
+    now: datetime
+    started: float
+
+    @property
+    def request(self) -> ContextRequest:
+        """What is asked for."""
+        return self.call.request
+
+    @property
+    def searches(self) -> bool:
+        """Whether strategies are to be asked at all."""
+        return self.call.asks or self.call.strategy is not None or self.call.candidates is None
