@@ -6,8 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acms_adapters.pipeline.assembly_round import AROUND_STRATEGY
+    from acms_adapters.pipeline.budget_allocator import BudgetAllocator, tier_quotas
     from acms_adapters.pipeline.budget_packer import BudgetPacker
+    from acms_adapters.pipeline.circuit_breaker import CircuitBreaker
     from acms_adapters.pipeline.composition import Composition
+    from acms_adapters.pipeline.coordinator import StrategyCoordinator
+    from acms_adapters.pipeline.coordinator_config import CoordinationResult, CoordinatorConfig
     from acms_adapters.pipeline.detail_depth_resolver import DetailDepthResolver
     from acms_adapters.pipeline.fragment_deduplicator import FragmentDeduplicator
     from acms_adapters.pipeline.fragment_orderer import FragmentOrderer
@@ -21,10 +26,24 @@ if TYPE_CHECKING:
         SkeletonCompressorService,
         SkeletonResult,
     )
+    from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
+    from acms_adapters.pipeline.strategy_executor import StrategyExecutor
+    from acms_adapters.pipeline.strategy_selector import StrategySelector
 
 _HOMES = {
+    "assembly_round": ("AROUND_STRATEGY",),
+    "budget_allocator": (
+        "BudgetAllocator",
+        "tier_quotas",
+    ),
     "budget_packer": ("BudgetPacker",),
+    "circuit_breaker": ("CircuitBreaker",),
     "composition": ("Composition",),
+    "coordinator": ("StrategyCoordinator",),
+    "coordinator_config": (
+        "CoordinationResult",
+        "CoordinatorConfig",
+    ),
     "detail_depth_resolver": ("DetailDepthResolver",),
     "fragment_deduplicator": ("FragmentDeduplicator",),
     "fragment_orderer": ("FragmentOrderer",),
@@ -49,12 +68,20 @@ _HOMES = {
         "SkeletonCompressorService",
         "SkeletonResult",
     ),
+    "spec_adapter": ("SpecStrategyAdapter",),
+    "strategy_executor": ("StrategyExecutor",),
+    "strategy_selector": ("StrategySelector",),
 }
 
 __all__ = [
+    "AROUND_STRATEGY",
     "DEFAULT_SKELETON_RATIO",
+    "BudgetAllocator",
     "BudgetPacker",
+    "CircuitBreaker",
     "Composition",
+    "CoordinationResult",
+    "CoordinatorConfig",
     "DetailDepthResolver",
     "FragmentDeduplicator",
     "FragmentOrderer",
@@ -68,8 +95,13 @@ __all__ = [
     "SkeletonCompressor",
     "SkeletonCompressorService",
     "SkeletonResult",
+    "SpecStrategyAdapter",
+    "StrategyCoordinator",
+    "StrategyExecutor",
+    "StrategySelector",
     "inherit",
     "skeleton_allowance",
+    "tier_quotas",
 ]
 
 
