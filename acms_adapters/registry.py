@@ -72,6 +72,7 @@ class StrategyRegistry:
         self._strategies: dict[str, Any] = {}
         self._problems: dict[str, StrategyProblem] = {}
         self._sources: dict[str, str] = {}
+        self._options: dict[str, Any] = {}
         self._discovered = False
         if strategies is None:
             self.discover()
@@ -145,7 +146,8 @@ class StrategyRegistry:
             UnknownNameError: Nobody registered it.
         """
         values: dict[str, Any] = {"timeout_seconds": self.settings.executor_timeout_seconds}
-        options = getattr(self.get(name), "options", None)
+        self.get(name)
+        options = self._options[name]
         if isinstance(options, StrategyOptions):
             values = options.model_dump(include=set(_COMMON))
         general = {
@@ -214,6 +216,7 @@ class StrategyRegistry:
 
     def _add(self, name: str | None, found: Any, source: str) -> None:
         strategy = self._make(name, found) if inspect.isclass(found) else found
+        options = getattr(strategy, "options", None)
         if self._adapt is not None:
             strategy = self._adapt(strategy)
         check_strategy(strategy)
@@ -226,10 +229,11 @@ class StrategyRegistry:
             )
         self._strategies[strategy.name] = strategy
         self._sources[strategy.name] = source
+        self._options[strategy.name] = options
 
     def _make(self, name: str | None, kind: type[Any]) -> Any:
         model = getattr(kind, "options_model", None)
-        name = name or str(kind().name)
+        name = name or str(getattr(kind(), "name", ""))
         given = self.settings.given(name)
         if model is None or not issubclass(model, StrategyOptions):
             given = {key: value for key, value in given.items() if key not in _COMMON}

@@ -157,11 +157,19 @@ def _hint(name: str, allowed: set[str], known: frozenset[str]) -> str:
     facade = file_key(name)
     if facade in allowed:
         return f"; in a file it is called {facade!r}"
+    elsewhere = {
+        table: names
+        for table, names in (("context", CONTEXT_KEYS), ("context.strategies", known))
+        if not names <= allowed
+    }
+    for table, names in elsewhere.items():
+        if name in names:
+            return f"; it belongs in the table [{table}]"
     if near := difflib.get_close_matches(name, allowed, n=1):
         return f"; did you mean {near[0]!r}?"
-    for table, names in (("context", CONTEXT_KEYS), ("context.strategies", known)):
+    for table, names in elsewhere.items():
         if near := difflib.get_close_matches(name, names, n=1):
             return f"; did you mean {near[0]!r} in the table [{table}]?"
-    if len(allowed) < 10:
-        return f" (known: {', '.join(sorted(allowed))})"
-    return f"; settings of a strategy are a table of its own: [context.strategies.{name}]"
+    if allowed >= known:
+        return f"; settings of a strategy are a table of its own: [context.strategies.{name}]"
+    return f" (known: {', '.join(sorted(allowed))})"

@@ -22,7 +22,8 @@ def describe(error: ValidationError, origins: Origins, *, under: KeyPath | None 
         source = origins.of(path)
         said = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         value = repr(problem["input"])
-        given = "" if value in said else f", not {value}"
+        # a whole table is not shown: what is wrong in it was said
+        given = "" if value in said or not problem["loc"] else f", not {value}"
         lines.append(f"{source}: {_key(path)}: {said[:1].lower()}{said[1:]}{given}")
     return "\n".join(lines)
 
