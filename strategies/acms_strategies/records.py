@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from acms_adapters.models import ContextRequest, SearchHit
 from acms_adapters.models.matching import matches_metadata
 from acms_adapters.protocols import BackendSet, GraphBackend
 from acms_strategies.hits import text_of
 from acms_strategies.walk import walk
-from acms_strategies.words import keywords, matches
+from acms_strategies.words import keywords, overlaps
 
 DECAY = 0.8
 """What remains of a record's relevance after a hop to what is linked to it."""
@@ -31,7 +31,7 @@ def mean(one: float, other: float | None) -> float:
 
 
 def aboutness(
-    hits: Iterable[SearchHit],
+    hits: Sequence[SearchHit],
     request: ContextRequest,
     backends: BackendSet,
     *,
@@ -39,17 +39,18 @@ def aboutness(
 ) -> dict[str, float]:
     """How much each record is about the question or the focus, 0 to 1.
 
-    The better of two: the share of the keywords that stand in the record, and its nearness to the
-    focus nodes in the graph. Empty when there is neither a question nor a focus.
+    The better of two: what of the keywords stands in the record, and its nearness to the focus
+    nodes in the graph. Empty when there is neither a question nor a focus.
     """
     words = keywords(request)
     near = _nearness(request, backends.graph, focus)
     if not words and not near:
         return {}
+    said = overlaps({hit.uko_node: text_of(hit, backends) for hit in hits}, words)
     return {
         hit.uko_node: max(
-            matches(text_of(hit, backends), words),
-            max((near.get(node, 0.0) for node in (hit.uko_node, *nodes_of(hit))), default=0.0),
+            said[hit.uko_node],
+            *(near.get(node, 0.0) for node in (hit.uko_node, *nodes_of(hit))),
         )
         for hit in hits
     }

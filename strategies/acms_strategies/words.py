@@ -1,10 +1,15 @@
-"""The words of a request."""
+"""The words of a request, and how texts hold them."""
 
 from __future__ import annotations
 
+import math
 import re
+import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import snowballstemmer
 
 from acms_adapters.models import ContextRequest
 
@@ -17,6 +22,9 @@ their them then there these they this those to us was we were what when where wh
 whose why will with would you your
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemming = threading.Lock()  # a stemmer keeps the word it works on
 
 
 def question(request: ContextRequest) -> str:
@@ -57,3 +65,34 @@ def _contains(text: str, word: str) -> bool:
     if word not in text or not word.isascii():
         return word in text
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def overlaps(texts: Mapping[str, str], words: Iterable[str]) -> dict[str, float]:
+    """How much of what the words say stands in each text, 0 to 1, whatever their endings.
+
+    A word counts the more, the fewer of the texts hold it; one that none holds does not count.
+    """
+    terms = {stem(part) for word in words for part in re.findall(r"\w+", fold(word))}
+    held = {name: _held(fold(text), terms) for name, text in texts.items()}
+    weights = {
+        term: math.log1p(len(held) / holders)
+        for term in sorted(terms)
+        if (holders := sum(term in found for found in held.values()))
+    }
+    total = sum(weights.values())
+    return {
+        name: sum(weights[term] for term in sorted(found)) / total if found else 0.0
+        for name, found in held.items()
+    }
+
+
+def _held(text: str, terms: set[str]) -> set[str]:
+    stems = {stem(word) for word in re.findall(r"\w+", text)}
+    return {term for term in terms if term in stems or (not term.isascii() and term in text)}
+
+
+@lru_cache(maxsize=1 << 14)
+def stem(word: str) -> str:
+    """The word without its English ending."""
+    with _stemming:
+        return str(_stemmer.stemWord(word))

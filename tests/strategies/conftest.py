@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -170,6 +170,11 @@ class World:
     edges: list[Edge] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
     past: Past = field(default_factory=Past)
+    now: datetime = NOW
+
+    @staticmethod
+    def node(name: str) -> str:
+        return node(name)
 
     def add(self, name: str, content: str = "", **fields: Any) -> str:
         hit = make_hit(name, content, **fields)
@@ -224,3 +229,9 @@ class World:
 @pytest.fixture
 def world() -> World:
     return World()
+
+
+@pytest.fixture(scope="session")
+def empty_world() -> Callable[[], World]:
+    """Makes worlds, for tests that need one for each example."""
+    return World

@@ -1,0 +1,186 @@
+"""The cold tier inside a window, and what it led to (rulings T1, T2)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acms_adapters.models import ContextBudget, ContextRequest, PlanContext
+from acms_strategies import TemporalArchaeologyStrategy
+
+BUDGET = ContextBudget(max_tokens=1000)
+
+
+def run(world: Any, options: Any = None, **request: Any) -> Any:
+    strategy = TemporalArchaeologyStrategy(options)
+    backends = world.backends("graph", "temporal")
+    return strategy.assemble(ContextRequest(**request), backends, BUDGET, PlanContext())
+
+
+def found_in(found: Any) -> list[str]:
+    return [fragment.uko_node.rpartition("/")[2] for fragment in found]
+
+
+@pytest.fixture
+def history(world: Any) -> Any:
+    """Decisions of 2, 6, 20 and 400 days ago, each about one file; one file links to another."""
+    for name in ("cache", "pool", "queue", "login", "sockets"):
+        world.add(name, f"code of {name}")
+    world.link("pool", "sockets", "imports")
+    for name, days in (("cache", 2), ("pool", 6), ("queue", 20), ("login", 400)):
+        world.remember(
+            f"decision://{name}-decision",
+            f"Why the {name} is as it is",
+            days=days,
+            tier="cold",
+            metadata={"nodes": [world.node(name)]},
+        )
+    world.remember("decision://alive", "Still warm", days=1, tier="warm")
+    return world
+
+
+def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(history: Any) -> None:
+    found = run(history, {"include_current_context": False})
+    assert found_in(found) == ["cache-decision", "pool-decision"]
+    assert found.stats["window"] == "7d"
+    (asked,) = history.past.asked
+    assert (asked["tier"], asked["as_of"]) == ("cold", history.now)
+
+
+@pytest.mark.parametrize(
+    ("window", "count"), [("1d", 0), ("7d", 2), ("30d", 3), ("90d", 3), ("1y", 3), ("all", 4)]
+)
+def test_t1_the_window_of_the_request_goes_before_the_option(
+    history: Any, window: str, count: int
+) -> None:
+    found = run(history, {"include_current_context": False}, temporal_window=window)
+    assert len(found) == count
+    by_option = run(history, {"include_current_context": False, "default_temporal_window": window})
+    assert found_in(by_option) == found_in(found)
+
+
+def test_t1_the_window_ends_at_the_moment_of_the_request(history: Any) -> None:
+    strategy = TemporalArchaeologyStrategy({"include_current_context": False})
+    earlier = history.backends("graph", "temporal").with_(now=history.now - timedelta(days=10))
+    found = strategy.assemble(ContextRequest(temporal_window="30d"), earlier, BUDGET, PlanContext())
+    assert found_in(found) == ["queue-decision"]
+
+
+def test_t2_as_of_shows_the_past_as_it_stood(history: Any) -> None:
+    then = history.now - timedelta(days=15)
+    found = run(history, {"include_current_context": False}, as_of=then)
+    assert found_in(found) == ["queue-decision"]
+    assert history.past.asked[-1]["as_of"] == then
+
+
+def test_it_walks_from_the_records_to_what_is_linked_to_them_now(history: Any) -> None:
+    found = run(history)
+    assert set(found_in(found)) == {
+        "cache-decision",
+        "pool-decision",
+        "cache",
+        "pool",
+        "sockets",
+    }
+    assert found.stats["historical"] == 2
+    assert found.stats["current"] == 3
+    assert set(found_in(run(history, breadth=0))) == {
+        "cache-decision",
+        "pool-decision",
+        "cache",
+        "pool",
+    }
+
+
+def test_edges_of_the_graph_lead_from_a_record_as_well(world: Any) -> None:
+    record = world.remember("notes", "what was tried", tier="cold")
+    world.add("pool", "code of pool")
+    world.link("notes", "pool", "links")
+    assert record == world.node("notes")
+    assert set(found_in(run(world))) == {"notes", "pool"}
+
+
+def test_it_ranks_by_recency(history: Any) -> None:
+    found = run(history, {"include_current_context": False}, temporal_window="all")
+    assert found_in(found) == [
+        "cache-decision",
+        "pool-decision",
+        "queue-decision",
+        "login-decision",
+    ]
+    week = run(history, {"include_current_context": False}, temporal_window="7d")
+    assert [f.relevance_score for f in week] == pytest.approx([0.5 ** (4 / 7), 0.5 ** (12 / 7)])
+
+
+def test_it_ranks_by_relevance_too(history: Any) -> None:
+    about = run(
+        history,
+        {"include_current_context": False},
+        temporal_window="all",
+        query="Why is the login so slow?",
+    )
+    assert found_in(about)[0] == "login-decision"
+    near = run(
+        history,
+        {"include_current_context": False},
+        temporal_window="30d",
+        focus_nodes=[history.node("sockets")],
+    )
+    assert found_in(near)[0] == "pool-decision"
+
+
+def test_a_record_comes_before_what_it_led_to(history: Any) -> None:
+    order = found_in(run(history))
+    assert order.index("cache-decision") < order.index("cache")
+    assert order.index("pool-decision") < order.index("pool") < order.index("sockets")
+
+
+def test_kinds_metadata_and_scope_of_the_request_hold(history: Any) -> None:
+    assert found_in(run(history, resource_types=["decision"])) == [
+        "cache-decision",
+        "pool-decision",
+    ]
+    assert set(found_in(run(history, resource_types=["source_file"]))) == {
+        "cache",
+        "pool",
+        "sockets",
+    }
+    assert run(history, metadata_filter={"nodes": "elsewhere"}) == []
+    assert run(history, scope=["project://elsewhere"]) == []
+
+
+def test_a_cycle_in_the_graph_ends(history: Any) -> None:
+    history.link("sockets", "pool", "calls")
+    found = run(history, breadth=10**6)
+    assert len(found_in(found)) == len(set(found_in(found)))
+
+
+def test_it_is_addressed_by_a_window_or_a_moment(history: Any) -> None:
+    strategy, backends = TemporalArchaeologyStrategy(), history.backends("graph", "temporal")
+    assert strategy.can_handle(ContextRequest(query="pool"), backends) == 0.0
+    assert strategy.can_handle(ContextRequest(temporal_window="1y"), backends) == 0.5
+    assert strategy.can_handle(ContextRequest(as_of=history.now), backends) == 0.5
+
+
+def test_it_is_left_out_by_default_but_not_switched_off() -> None:
+    assert TemporalArchaeologyStrategy().options.enabled is False
+    assert "enabled" not in TemporalArchaeologyStrategy().options.model_fields_set
+
+
+@given(number=st.integers(1, 400), unit=st.sampled_from("dwmyDWMY"), age=st.floats(0.01, 1000.0))
+def test_t1_any_number_of_days_weeks_months_or_years_is_a_window(
+    empty_world: Any, number: int, unit: str, age: float
+) -> None:
+    world = empty_world()
+    world.remember("decision://old", "old", days=age, tier="cold")
+    days = number * {"d": 1, "w": 7, "m": 30, "y": 365}[unit.lower()]
+    found = run(world, {"default_temporal_window": f"{number}{unit}"})
+    assert len(found) == (1 if age <= days else 0)
+
+
+@pytest.mark.parametrize("window", ["", "7", "d", "-7d", "0d", "7 d", "1h", "forever"])
+def test_t1_what_is_no_window_is_refused(window: str) -> None:
+    with pytest.raises(ValueError, match="a time window is 'all' or a number"):
+        TemporalArchaeologyStrategy({"default_temporal_window": window})
