@@ -1,9 +1,9 @@
 """Words of requests and what texts hold of them."""
 
 import pytest
-from acms_strategies.words import keywords, overlaps, question
 
 from acms_adapters.models import ContextRequest
+from acms_strategies.words import keywords, overlaps, question
 
 
 def test_the_question_is_the_query_with_the_keywords_it_lacks() -> None:
