@@ -46,6 +46,20 @@ class Walk:
     reach: dict[str, float]
     links: dict[str, dict[str, None]] = field(default_factory=dict)
 
+    def arrive(self, node: str, hops: int, reach: float) -> bool:
+        """Note how a node was reached; False when there are too many nodes already."""
+        known = self.distance.get(node)
+        if known is None:
+            if len(self.distance) >= NODE_LIMIT:
+                return False
+            self.distance[node], self.reach[node] = hops, reach
+            return True
+        if hops < known:
+            self.distance[node] = hops
+        if reach > self.reach[node]:
+            self.reach[node] = reach
+        return True
+
     def share(self, start: Mapping[str, float]) -> dict[str, float]:
         """How much of a random walk from `start` each node gets, from 0 to 1, on a log scale.
 
@@ -112,31 +126,20 @@ def _go(
             limit=CONTAINED if down else FAN_OUT,
             scope=scope,
         )
-        before, here = here, []
-        for node, neighbour in _steps(found, set(before), down=down):
+        nodes, here = set(here), []
+        for node, neighbour in _steps(found, nodes, down=down):
             walked.links.setdefault(node, {})[neighbour] = None
-            if (
-                _arrive(walked, neighbour, hop, decay * walked.reach[node])
-                and neighbour not in seen
-            ):
+            if walked.arrive(neighbour, hop, decay * walked.reach[node]) and neighbour not in seen:
                 seen.add(neighbour)
                 here.append(neighbour)
 
 
 def _steps(edges: Iterable[Edge], nodes: set[str], *, down: bool) -> Iterator[tuple[str, str]]:
     for edge in edges:
-        if edge.source == edge.target:
+        source, target = edge.source, edge.target
+        if source == target:
             continue
-        if edge.source in nodes:
-            yield edge.source, edge.target
-        if not down and edge.target in nodes:
-            yield edge.target, edge.source
-
-
-def _arrive(walked: Walk, node: str, hop: int, reach: float) -> bool:
-    """Note how a node was reached; False when the walk is full."""
-    if node not in walked.distance and len(walked.distance) >= NODE_LIMIT:
-        return False
-    walked.distance[node] = min(hop, walked.distance.get(node, hop))
-    walked.reach[node] = max(reach, walked.reach.get(node, reach))
-    return True
+        if source in nodes:
+            yield source, target
+        if not down and target in nodes:
+            yield target, source
