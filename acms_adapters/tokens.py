@@ -16,6 +16,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from acms_adapters.errors import UnknownNameError
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.protocols import TokenCounter
+from acms_adapters.vocabularies import VOCABULARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +39,6 @@ UNKNOWN_MODEL_FACTOR = 1.2
 """An unknown model is charged a fifth more than the fallback encoding says (ruling A6)."""
 
 _CACHE_ENTRIES = 8192
-_CACHE_TEXT_CHARS = 20_000
 _CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
 _lock = threading.Lock()
@@ -59,28 +61,27 @@ class EncodingCounter:
         self._factor = factor
         self.name = name or encoding.name
         self.exact = factor == 1.0
-        self._cache: OrderedDict[str, int] = OrderedDict()
+        # by digest, so that counting long texts does not keep them in memory
+        self._cache: OrderedDict[bytes, int] = OrderedDict()
         self._cache_lock = threading.Lock()
 
     def count(self, text: str) -> int:
         """Number of tokens of `text`."""
-        if len(text) > _CACHE_TEXT_CHARS:
-            return self._count(text)
+        text = repair_text(text)
+        key = hashlib.blake2b(text.encode(), digest_size=16).digest()
         with self._cache_lock:
-            known = self._cache.get(text)
+            known = self._cache.get(key)
             if known is not None:
-                self._cache.move_to_end(text)
+                self._cache.move_to_end(key)
                 return known
-        number = self._count(text)
+        number = len(self._encoding.encode_ordinary(text))
+        if self._factor != 1.0:
+            number = math.ceil(number * self._factor)
         with self._cache_lock:
-            self._cache[text] = number
+            self._cache[key] = number
             if len(self._cache) > _CACHE_ENTRIES:
                 self._cache.popitem(last=False)
         return number
-
-    def _count(self, text: str) -> int:
-        number = len(self._encoding.encode_ordinary(repair_text(text)))
-        return number if self._factor == 1.0 else math.ceil(number * self._factor)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"encoding": self._encoding.name, "factor": self._factor, "name": self.name}
@@ -113,8 +114,8 @@ class CallableCounter:
 
     def count(self, text: str) -> int:
         """Number of tokens of `text`."""
-        counted = self._function(text)
-        return counted if isinstance(counted, int) else len(counted)
+        counted = self._function(repair_text(text))
+        return int(counted) if isinstance(counted, Integral) else len(counted)
 
 
 def token_counter(source: Any = None, *, allow_download: bool = False) -> TokenCounter:
@@ -137,7 +138,7 @@ def token_counter(source: Any = None, *, allow_download: bool = False) -> TokenC
         return _named(DEFAULT_ENCODING, allow_download=allow_download)
     if isinstance(source, str):
         return _named(source, allow_download=allow_download)
-    if isinstance(source, TokenCounter):
+    if isinstance(source, TokenCounter) and not isinstance(source, type):
         return source
     if (counts := _own_method(source)) is not None:
         return counts
@@ -160,19 +161,18 @@ def available_encodings() -> tuple[str, ...]:
 
 
 def _own_method(source: Any) -> TokenCounter | None:
-    encode_ordinary = getattr(source, "encode_ordinary", None)
-    if callable(encode_ordinary):
-        return CallableCounter(
-            lambda text: encode_ordinary(repair_text(text)), name=getattr(source, "name", None)
-        )
-    encode = getattr(source, "encode", None)
-    if callable(encode) and not isinstance(source, type):
-        name = getattr(source, "name_or_path", None) or type(source).__name__
-        plain = hasattr(source, "name_or_path")  # a Hugging Face tokenizer adds its markers
-        return CallableCounter(
-            lambda text: encode(text, add_special_tokens=False) if plain else encode(text),
-            name=name,
-        )
+    if isinstance(source, type | str):
+        return None
+    name = getattr(source, "name", None) or getattr(source, "name_or_path", None)
+    if callable(encode := getattr(source, "encode_ordinary", None)):
+        return CallableCounter(encode, name=name or type(source).__name__)
+    if callable(encode := getattr(source, "encode", None)):
+        try:  # a Hugging Face tokenizer adds its markers unless it is told not to
+            encode("x", add_special_tokens=False)
+        except TypeError:
+            return CallableCounter(encode, name=name or type(source).__name__)
+        plain = partial(encode, add_special_tokens=False)
+        return CallableCounter(plain, name=name or type(source).__name__)
     return None
 
 
@@ -233,39 +233,30 @@ def _load_encoding(name: str, *, allow_download: bool) -> tiktoken.Encoding | No
                 return tiktoken.get_encoding(name)
         except Exception as error:  # whatever is wrong with one copy, the next may serve
             logger.debug("vocabulary %s not usable in %s: %r", name, folder, error)
-    return tiktoken.get_encoding(name) if allow_download else None
+    if allow_download:
+        try:
+            return tiktoken.get_encoding(name)
+        except Exception as error:  # the next call tries again
+            logger.warning("vocabulary %s cannot be fetched: %r", name, error)
+    return None
 
 
 def _vocabulary_folders(name: str) -> list[Path]:
-    """Folders that hold the whole vocabulary; tiktoken would try to fetch it in any other."""
+    """Folders that hold the whole vocabulary; in any other, tiktoken would try to fetch it."""
     own = next((os.environ[v] for v in _CACHE_VARIABLES if os.environ.get(v)), None)
     folders = [Path(own) if own else Path(tempfile.gettempdir()) / "data-gym-cache"]
     if importlib.util.find_spec("llama_index"):
         core = importlib.util.find_spec("llama_index.core")  # found, not executed
         if core and core.origin:
             folders.append(Path(core.origin).parent / "_static" / "tiktoken_cache")
-    files = [_cached_name(address) for address in _VOCABULARY_ADDRESSES.get(name, ())]
-    return [folder for folder in folders if files and all((folder / f).is_file() for f in files)]
+    files = VOCABULARIES.get(name, {})
+    return [f for f in folders if files and all(_is_whole(f, *item) for item in files.items())]
 
 
-def _cached_name(address: str) -> str:
-    return hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
-
-
-# where tiktoken has its vocabularies from: its cache files are named by the SHA-1 of these
-_BLOBS = "https://openaipublic.blob.core.windows.net"
-_VOCABULARY_ADDRESSES: dict[str, tuple[str, ...]] = {
-    "gpt2": (
-        f"{_BLOBS}/gpt-2/encodings/main/vocab.bpe",
-        f"{_BLOBS}/gpt-2/encodings/main/encoder.json",
-    ),
-    "r50k_base": (f"{_BLOBS}/encodings/r50k_base.tiktoken",),
-    "p50k_base": (f"{_BLOBS}/encodings/p50k_base.tiktoken",),
-    "p50k_edit": (f"{_BLOBS}/encodings/p50k_base.tiktoken",),
-    "cl100k_base": (f"{_BLOBS}/encodings/cl100k_base.tiktoken",),
-    "o200k_base": (f"{_BLOBS}/encodings/o200k_base.tiktoken",),
-    "o200k_harmony": (f"{_BLOBS}/encodings/o200k_base.tiktoken",),
-}
+def _is_whole(folder: Path, address: str, digest: str) -> bool:
+    # tiktoken deletes a damaged file and fetches it again, which nobody asked for
+    file = folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == digest
 
 
 @contextmanager
