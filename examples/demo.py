@@ -64,7 +64,9 @@ def postprocess(question: str, files: list[Path]) -> None:
     nodes = SentenceSplitter(chunk_size=256, chunk_overlap=0).get_nodes_from_documents(documents)
     words = set(question.lower().rstrip("?").split())
     scored = [
-        NodeWithScore(node=node, score=len(words & set(node.get_content().lower().split())) / len(words))
+        NodeWithScore(
+            node=node, score=len(words & set(node.get_content().lower().split())) / len(words)
+        )
         for node in nodes
     ]
     scored.sort(key=lambda node: node.score or 0.0, reverse=True)

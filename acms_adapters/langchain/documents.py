@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from acms_adapters.models import ContextFragment, ContextPayload
+from acms_adapters.models.surplus import restore_surplus
 
 METADATA_KEY = "acms"
 """Metadata key under which a returned document carries what the pipeline knows of it."""
@@ -23,7 +24,7 @@ def to_documents(payload: ContextPayload) -> list[Document]:
 
 
 def _document(fragment: ContextFragment) -> Document:
-    metadata = copy.deepcopy(fragment.metadata)
+    metadata = copy.deepcopy(restore_surplus(fragment.metadata))
     metadata["relevance_score"] = fragment.relevance_score
     metadata[METADATA_KEY] = describe(fragment)
     return Document(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index_instrumentation.base.event import BaseEvent
 
 from acms_adapters.models import ContextPayload
 

@@ -13,6 +13,15 @@ from acms_adapters.protocols import TokenCounter
 
 CREATED = "1970-01-01T00:00:00Z"  # nodes have no time; a fixed one keeps results reproducible
 
+_MEDIA = (
+    "image",
+    "image_path",
+    "image_url",
+    "image_resource",
+    "audio_resource",
+    "video_resource",
+)
+
 
 def to_fragments(nodes: Sequence[NodeWithScore], counter: TokenCounter) -> list[ContextFragment]:
     """One fragment for each node, in order: the text that a language model would read.
@@ -30,6 +39,11 @@ def to_fragments(nodes: Sequence[NodeWithScore], counter: TokenCounter) -> list[
 def read_text(node: BaseNode) -> str:
     """The text of a node as a language model reads it."""
     return node.get_content(metadata_mode=MetadataMode.LLM)
+
+
+def is_silent(node: BaseNode) -> bool:
+    """Whether a node has nothing to read but something else to show, such as an image."""
+    return not read_text(node).strip() and any(getattr(node, name, None) for name in _MEDIA)
 
 
 def _fragment(

@@ -7,14 +7,21 @@ from typing import Literal, Self
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field, model_validator
 from llama_index.core.callbacks import CBEventType, EventPayload
-from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index_instrumentation import get_dispatcher
 
 from acms_adapters.llamaindex.events import ContextPackedEvent
-from acms_adapters.llamaindex.nodes import to_fragments
-from acms_adapters.models import ContextBudget, ContextPayload
+from acms_adapters.llamaindex.nodes import is_silent, to_fragments
+from acms_adapters.models import (
+    ContextBudget,
+    ContextFragment,
+    ContextPayload,
+    Ledger,
+    LedgerEntry,
+    LeftOut,
+)
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline import FusionConfig, FusionEngine
 from acms_adapters.protocols import TokenCounter
@@ -62,21 +69,48 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
 
         Fragment ids are places in `nodes`, node URIs are node ids.
         """
-        counter = self._counter()
+        counter = token_counter(self.tokenizer)
         budget = ContextBudget(max_tokens=self.max_tokens, reserved_tokens=self.reserved_tokens)
+        fragments = to_fragments(nodes, counter)
+        silent: list[ContextFragment] = []
+        speaking: list[ContextFragment] = []
+        for fragment, node in zip(fragments, nodes, strict=True):
+            (silent if is_silent(node.node) else speaking).append(fragment)
         fused = FusionEngine(FusionConfig(order=self.order)).fuse(
-            to_fragments(nodes, counter), budget, counter=counter, layout="bare"
+            speaking, budget, counter=counter, layout="bare"
         )
+        kept, left_out = self._with_silent(fused.fragments, silent, budget, counter)
         return ContextPayload(
-            fragments=fused.fragments,
+            fragments=kept,
             budget=budget,
             layout="bare",
-            rendered_tokens=counter.count(render(fused.fragments, layout="bare")),
-            ledger=fused.ledger,
+            rendered_tokens=counter.count(render(kept, layout="bare")),
+            ledger=Ledger(entries=(*fused.ledger.entries, *left_out)),
         )
 
-    def _counter(self) -> TokenCounter:
-        return token_counter(self.tokenizer)
+    def _with_silent(
+        self,
+        kept: list[ContextFragment],
+        silent: list[ContextFragment],
+        budget: ContextBudget,
+        counter: TokenCounter,
+    ) -> tuple[list[ContextFragment], list[LedgerEntry]]:
+        """Add the nodes without text, which cost no more than the blank line between nodes."""
+        together, left_out = [*kept, *silent], []
+        if self.order == "as-given":
+            together.sort(key=lambda fragment: int(fragment.fragment_id))
+        while silent:
+            needed = counter.count(render(together, layout="bare"))
+            if needed <= budget.available_tokens:
+                break
+            last = silent.pop()
+            together.remove(last)
+            left_out.append(
+                LedgerEntry.of(
+                    last, LeftOut.OVER_BUDGET, needed=needed, had=budget.available_tokens
+                )
+            )
+        return together, left_out
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

@@ -23,6 +23,7 @@ from acms_adapters.pipeline.inheritance import Inheritance, inherit
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.preamble_generator import PreambleGenerator
 from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.report import log_results
 from acms_adapters.pipeline.run import Run
 
 _JOIN = 2  # tokens that a blank line between two texts may cost
@@ -74,6 +75,7 @@ class Finisher:
 
     def finish(self, run: Run, found: Found) -> ContextPayload:
         """Make the payload; its rendered text is within the budget."""
+        log_results(found.results, run.budget.available_tokens)
         inherited = self._inherit(run, ())
         if inherited.strategy != "none":
             spent = inherited.rendered_tokens + (_JOIN if inherited.fragments else 0)

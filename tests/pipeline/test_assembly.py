@@ -1,0 +1,268 @@
+"""The pipeline behind one call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acms_adapters import (
+    ACMSPipeline,
+    BackendSet,
+    ContextBudget,
+    ContextFragment,
+    ContextPayload,
+    ContextRequest,
+    FragmentProvenance,
+    NothingAnsweredError,
+    PlanContext,
+    StrategyCapabilities,
+    UnknownNameError,
+    token_counter,
+)
+
+Assemble = Callable[..., ContextPayload]
+
+
+@pytest.fixture(params=["sync", "async"])
+def call(request: pytest.FixtureRequest) -> Callable[[ACMSPipeline], Assemble]:
+    """The call of a pipeline, in either colour."""
+
+    def pick(pipeline: ACMSPipeline) -> Assemble:
+        if request.param == "sync":
+            return pipeline.assemble
+        return lambda *a, **k: asyncio.run(pipeline.aassemble(*a, **k))
+
+    return pick
+
+
+def fragment(name: str, content: str, **fields: Any) -> ContextFragment:
+    return ContextFragment(uko_node=f"project://demo/{name}", content=content, **fields)
+
+
+FACTS = (
+    fragment("limiter", "The rate limiter refills its token bucket every second."),
+    fragment("parser", "The parser closes the brackets of an unfinished JSON string."),
+    fragment("cache", "The cache forgets its oldest entry when it is full."),
+)
+
+
+class Listed:
+    """A native strategy that delivers what it was given."""
+
+    capabilities = StrategyCapabilities(
+        uses_text=True, resource_types=("document",), quality_score=0.9
+    )
+
+    def __init__(self, name: str, found: Sequence[ContextFragment] | Exception) -> None:
+        self.name = name
+        self._found = found
+
+    def can_handle(self, request: ContextRequest, backends: BackendSet) -> float:
+        return 0.9
+
+    def assemble(
+        self,
+        request: ContextRequest,
+        backends: BackendSet,
+        budget: ContextBudget,
+        plan_context: PlanContext,
+    ) -> Sequence[ContextFragment]:
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+    def explain(self) -> str:
+        return "Delivers what it was given."
+
+
+def listed(*strategies: Listed) -> ACMSPipeline:
+    return ACMSPipeline(strategies=strategies, backends={"text": True})
+
+
+def test_a_question_about_given_fragments_finds_the_one_that_answers_it_s2(call) -> None:
+    payload = call(ACMSPipeline())("How is broken JSON parsed?", fragments=FACTS)
+    assert payload.fragments[0].fragment_id == FACTS[1].fragment_id
+    assert payload.is_within_budget
+
+
+def test_fragments_without_a_question_are_ranked_as_they_are_s2(call) -> None:
+    low, high = (fragment(n, n, relevance_score=r) for n, r in (("low", 0.2), ("high", 0.8)))
+    payload = call(ACMSPipeline())("plan-1", [low, high], ContextBudget(max_tokens=500))
+    assert [f.fragment_id for f in payload.fragments] == [high.fragment_id, low.fragment_id]
+    assert payload.plan_id == "plan-1"
+
+
+def test_the_documented_keyword_form_names_plan_fragments_budget_and_strategy_s2(call) -> None:
+    payload = call(ACMSPipeline())(
+        plan_id="plan-1", fragments=list(FACTS), budget=4096, strategy="simple-keyword"
+    )
+    assert {f.fragment_id for f in payload.fragments} == {f.fragment_id for f in FACTS}
+
+
+def test_candidates_that_nothing_found_are_in_the_ledger_f7(call) -> None:
+    payload = call(ACMSPipeline())(
+        "zebra crossing JSON", fragments=FACTS, strategy="simple-keyword"
+    )
+    assert [f.uko_node for f in payload.fragments] == ["project://demo/parser"]
+    assert [e.reason.value for e in payload.ledger.entries] == ["unmatched", "unmatched"]
+
+
+def test_one_failing_strategy_leaves_the_others_result_and_is_named_s9(call) -> None:
+    pipeline = listed(Listed("good", FACTS), Listed("bad", RuntimeError("disk on fire")))
+    payload = call(pipeline)("anything")
+    assert len(payload.fragments) == len(FACTS)
+    assert [str(f) for f in payload.failures] == ["bad: error (RuntimeError: disk on fire)"]
+    assert payload.metrics["strategy_success_rate"] == 0.5
+
+
+def test_when_every_strategy_fails_nothing_answered_is_raised_s9(call) -> None:
+    pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
+    with pytest.raises(NothingAnsweredError, match="disk on fire"):
+        call(pipeline)("anything")
+
+
+def test_a_degraded_result_is_empty_and_says_so_on_request_s9(call) -> None:
+    pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
+    payload = call(pipeline)("anything", on_failure="degrade")
+    assert payload.degraded
+    assert not payload.fragments
+    assert payload.failures
+
+
+def test_finding_nothing_is_an_empty_result_without_failures_s9(call) -> None:
+    payload = call(listed(Listed("empty", ())))("anything")
+    assert not payload.fragments
+    assert not payload.degraded
+    assert not payload.failures
+
+
+def test_a_pipeline_without_anything_to_ask_does_not_pretend_to_have_looked_s9(call) -> None:
+    with pytest.raises(NothingAnsweredError):
+        call(ACMSPipeline())("anything")
+
+
+def test_an_empty_question_is_refused_by_value(call) -> None:
+    with pytest.raises(ValueError, match="'  '"):
+        call(ACMSPipeline())("  ")
+
+
+def test_an_unknown_strategy_is_refused_and_the_near_one_named(call) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'simple-keyword'"):
+        call(ACMSPipeline())("anything", fragments=FACTS, strategy="simple-keywrod")
+
+
+@pytest.mark.parametrize("budget", [0, -1, 1.5, True])
+def test_a_budget_that_cannot_be_is_refused_by_value(budget: Any, call) -> None:
+    with pytest.raises(ValueError, match=str(budget)):
+        call(ACMSPipeline())("anything", fragments=FACTS, budget=budget)
+
+
+def test_the_budget_of_the_request_counts_when_the_call_names_none_m2(call) -> None:
+    payload = call(ACMSPipeline())(ContextRequest(query="JSON", budget=77), fragments=FACTS)
+    assert payload.budget == ContextBudget(max_tokens=77)
+
+
+def test_the_preamble_gives_way_before_a_fragment_does_s4(call) -> None:
+    whole = call(ACMSPipeline())("plan", FACTS, 4096)
+    assert whole.preamble
+    alone = whole.rendered_tokens - token_counter().count(whole.preamble + "\n\n")
+    tight = call(ACMSPipeline())("plan", FACTS, alone + 3)
+    assert len(tight.fragments) == len(FACTS)
+    assert tight.rendered_tokens <= alone + 3
+
+
+def test_a_class_and_its_own_method_never_stand_side_by_side_f9(call) -> None:
+    method = "    def invoke(self):\n        return 1"
+    source = FragmentProvenance(resource_uri="project://demo/a.py")
+    both = (
+        fragment("a.py#A.invoke", method, relevance_score=0.9, provenance=source),
+        fragment("a.py#A", f"class A:\n{method}\n", relevance_score=0.4, provenance=source),
+    )
+    payload = call(ACMSPipeline())("plan", both, 4096)
+    assert payload.render().count("def invoke") == 1
+    assert [e.reason.value for e in payload.ledger.entries] == ["contained"]
+
+
+def test_a_parents_context_comes_down_as_a_skeleton_within_the_childs_budget_k4(call) -> None:
+    parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
+    own = fragment("own", "The child works on the scheduler.")
+    child = call(ACMSPipeline())(
+        request=ContextRequest(parent_context=parent), fragments=[own], budget=400
+    )
+    inherited = child.skeleton_fragments
+    assert inherited
+    assert {f.fragment_id for f in inherited} <= {f.fragment_id for f in parent.fragments}
+    assert sum(f.token_count for f in inherited) <= 60  # 15 % of the child's tokens
+    assert child.skeleton_metadata is not None
+    assert child.is_within_budget
+    assert own.fragment_id in {f.fragment_id for f in child.fragments}
+
+
+def test_what_the_child_fetched_itself_is_not_inherited_again_k4(call) -> None:
+    parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
+    child = call(ACMSPipeline())(
+        request=ContextRequest(parent_context=parent, inherit_strategy="full"),
+        fragments=FACTS,
+        budget=4096,
+    )
+    assert len({f.key for f in child.fragments}) == len(child.fragments) == len(FACTS)
+
+
+def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
+    parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
+    request = ContextRequest(parent_context=parent, inherit_strategy="none")
+    child = call(ACMSPipeline())(request=request, fragments=[fragment("own", "own")])
+    assert not child.skeleton_fragments
+
+
+def test_the_debug_log_tells_how_each_strategy_fared(call, caplog) -> None:
+    with caplog.at_level(logging.DEBUG, logger="acms_adapters"):
+        call(listed(Listed("good", FACTS)))("anything", budget=4096)
+    assert "Strategy: good" in caplog.text
+    assert "Fragments: 3" in caplog.text
+
+
+TEXTS = st.text(
+    alphabet=st.one_of(
+        st.characters(codec="utf-8"),
+        st.sampled_from("👩‍👩‍👧 你好 ＼ \x00\x1f\r\n=== <|endoftext|> \ud83d"),
+    ),
+    max_size=400,
+)
+
+
+@given(
+    texts=st.lists(st.tuples(st.sampled_from("abcd"), TEXTS, st.integers(0, 9)), max_size=12),
+    budget=st.integers(1, 8192),
+    question=st.sampled_from([None, "hello 你好", "=== ("]),
+)
+def test_what_is_read_is_within_budget_and_everything_is_accounted_for_once_s4_f7(
+    texts: list[tuple[str, str, int]], budget: int, question: str | None
+) -> None:
+    given_fragments = [fragment(n, text, detail_depth=d) for n, text, d in texts]
+    before = [f.model_dump() for f in given_fragments]
+    payload = ACMSPipeline().assemble(
+        request={"query": question} if question else None,
+        fragments=given_fragments,
+        budget=budget,
+    )
+    assert token_counter().count(payload.render()) <= budget
+    assert payload.is_within_budget
+    accounted = [f.fragment_id for f in payload.fragments]
+    accounted += [e.fragment_id for e in payload.ledger.entries]
+    assert sorted(accounted) == sorted(f.fragment_id for f in given_fragments)
+    assert [f.model_dump() for f in given_fragments] == before
+
+
+@given(st.permutations(range(6)))
+def test_any_order_of_the_candidates_gives_the_same_hash_m9(order: list[int]) -> None:
+    facts = [fragment(str(n), f"fact number {n} " * (n + 1), relevance_score=n / 10) for n in order]
+    payload = ACMSPipeline().assemble("plan", facts, 60)
+    again = ACMSPipeline().assemble("plan", sorted(facts, key=lambda f: f.uko_node), 60)
+    assert payload.context_hash == again.context_hash
