@@ -58,7 +58,58 @@ class StrategyTable(StrategyOptions):
 
 
 class Keys(FrozenModel):
-    """One field for each key; see `Settings`."""
+    """One field for each key; see `Settings`.
+
+    Attributes:
+        profile: `spec` is the documented defaults to the letter; `tuned` adds what was measured to
+            help (ruling C3).
+        max_tokens: All tokens there are.
+        reserved_tokens: Tokens kept for other text; below `max_tokens`.
+        skeleton_ratio: Fraction to remove from a parent's context, where a plan says nothing else.
+        enabled: Strategies to ask.
+        default_strategy: Strategy that runs when no other qualifies.
+        fallback_chain: Strategies that stand in for one that cannot serve, best first.
+        custom: Strategies by name, as import paths such as `package.module:Class` (ruling C2).
+        tables: A table for each strategy, under its name.
+        selector_threshold: Lowest confidence to be selected.
+        max_candidates: Most strategies to select.
+        preference_boost: Factor for the confidence of strategies that a request hints at.
+        allocator_strategy: How the budget is shared out.
+        allocator_min_budget: Smallest useful share in tokens.
+        per_strategy_max_cap: Largest share in tokens, at least the smallest useful one.
+        executor_max_workers: Strategies that run at the same time.
+        executor_timeout_seconds: Seconds for a strategy that has no timeout of its own.
+        executor_deadline_seconds: Seconds for all; left out, the largest timeout among them.
+        executor_circuit_breaker_threshold: Failures in a row after which a strategy is left alone.
+        executor_circuit_breaker_reset_timeout: Seconds until it is tried again.
+        executor_reserve: Keep what was ranked beyond a share for the packer (ruling S3).
+        deduplicator_strategy: Which of several duplicates stays.
+        deduplicator_merge_provenance: Whether it remembers where the others came from.
+        evidence_weights: Weight of each strategy's evidence where several found a node (ruling
+            F11), 1 where none is given; left out, the highest relevance stands.
+        resolver_default_depth: Depth wanted where neither the request nor the budget decides.
+        resolver_hot_tier_boost: Added to a wanted depth for the hot tier.
+        resolver_budget_aware: Whether the budget decides between renderings of a node.
+        scorer_relevance_weight: Weight of what the strategy said.
+        scorer_tier_weight: Weight of the tier.
+        scorer_recency_weight: Weight of age.
+        scorer_plan_weight: Weight of nearness to the plan.
+        scorer_resource_weight: Weight of the kind of resource.
+        packer_tier_priority: Tiers in the order in which they are served; empty for the score
+            alone.
+        packer_greedy: Only true: there is no exact packer.
+        tier_budget: Most tokens of each tier.
+        depth_fallback_steps: Depths tried for a fragment that does not fit, in this order.
+        min_fragment_tokens: Tokens below which such a rendering is not worth reading.
+        overage_guard_enabled: Whether the result is checked against the budget once more.
+        orderer_strategy: The order in which fragments are read.
+        preamble_enabled: Whether a summary stands in front.
+        preamble_include_stats: Whether it tells tokens and utilisation.
+        preamble_max_length: Most characters of it.
+        compressor_enabled: Whether inherited context is compressed.
+        compressor_preserve_decisions: Keep decisions before anything else.
+        compressor_preserve_hot_tier: Keep the hot tier before what is only near the child's focus.
+    """
 
     profile: Profile = "tuned"
     max_tokens: Positive = 4096
