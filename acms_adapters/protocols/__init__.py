@@ -1,0 +1,30 @@
+"""What the parts of the pipeline ask of each other (ruling B1)."""
+
+from acms_adapters.protocols.backend_set import BackendSet
+from acms_adapters.protocols.counting import Embedder, TokenCounter
+from acms_adapters.protocols.stores import (
+    Direction,
+    GraphBackend,
+    RenderingSource,
+    ResolvesNames,
+    SearchesText,
+    TemporalBackend,
+    TextBackend,
+    VectorBackend,
+)
+from acms_adapters.protocols.strategy import ContextStrategy
+
+__all__ = [
+    "BackendSet",
+    "ContextStrategy",
+    "Direction",
+    "Embedder",
+    "GraphBackend",
+    "RenderingSource",
+    "ResolvesNames",
+    "SearchesText",
+    "TemporalBackend",
+    "TextBackend",
+    "TokenCounter",
+    "VectorBackend",
+]
