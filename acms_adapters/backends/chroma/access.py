@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from acms_adapters.backends.chroma.guard import Guard
 from acms_adapters.backends.chroma.opening import (
     Connection,
     Place,
@@ -14,31 +15,39 @@ from acms_adapters.backends.chroma.opening import (
     create,
     fetch,
     fetch_or_create,
+    make_folder,
 )
 from acms_adapters.backends.chroma.table import Table
-from acms_adapters.errors import BackendError
+from acms_adapters.errors import BackendError, StoreLockedError
 
 
 class Access:
     """The way to the collection at a place; thread-safe.
 
-    An engine that is open on a folder answers from what it read before, and what it then writes
-    loses what others wrote. So each use looks for another stamp than the last one seen.
+    An engine that is open on a folder answers from what it read when it opened, and what it then
+    writes loses what others wrote meanwhile. So each use looks for another stamp than the one
+    last seen, and writing and opening take turns with other processes.
     """
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._lock = threading.Lock()
-        self._connection: Connection | None = connect(place)
-        try:
-            self._seen = fetch_or_create(place, self._opened()).record.stamp
-        except Exception:
-            self.close()
-            raise
+        self._lock = threading.Lock()  # taken after a turn, never before
+        self._writing = threading.Lock()
+        self._guard = Guard(place.folder)
+        make_folder(place)
+        with self._guard.turn():
+            self._connection: Connection | None = connect(place)
+            try:
+                table = fetch_or_create(place, self._connection)
+                table.wake()
+            except Exception:
+                self.close()
+                raise
+        self._seen = table.record.stamp
 
     @contextmanager
     def table(self) -> Iterator[Table]:
-        """The collection as it is now; it stays open meanwhile.
+        """The collection as it is now, or was when another process began to write.
 
         Raises:
             BackendError: It was closed, deleted, or cannot be reached.
@@ -46,15 +55,34 @@ class Access:
         with self._lock:
             table = fetch(self.place, self._opened())
             if table.record.stamp != self._seen:
-                self._renew()
-                table = fetch(self.place, self._opened())
-                self._seen = table.record.stamp
+                with suppress(StoreLockedError), self._guard.turn(wait=False):
+                    table = self._renew()
             connection = self._opened()
             connection.take()
         try:
             yield table
         finally:
             connection.release()
+
+    @contextmanager
+    def writing(self) -> Iterator[Table]:
+        """The collection as it is now, for oneself.
+
+        Raises:
+            StoreLockedError: Another process wrote all the while.
+            BackendError: It was closed, deleted, or cannot be reached.
+        """
+        with self._writing, self._guard.turn():
+            with self._lock:
+                table = fetch(self.place, self._opened())
+                if table.record.stamp != self._seen:
+                    table = self._renew()
+                connection = self._opened()
+                connection.take()
+            try:
+                yield table
+            finally:
+                connection.release()
 
     def note(self, table: Table, **changes: Any) -> None:
         """Give the collection another stamp, and what else is new about it."""
@@ -71,10 +99,9 @@ class Access:
         return table
 
     def renew(self) -> None:
-        """Open the place anew."""
-        with self._lock:
+        """Open the place anew, when no other process writes any more."""
+        with self._guard.turn(), self._lock:
             self._renew()
-            self._seen = fetch(self.place, self._opened()).record.stamp
 
     def close(self) -> None:
         """Close what was opened here; again is no error."""
@@ -92,7 +119,11 @@ class Access:
             raise BackendError(f"{self.place} was closed: make a new backend")
         return self._connection
 
-    def _renew(self) -> None:
+    def _renew(self) -> Table:
         if self.place.folder:
             old, self._connection = self._opened(), connect(self.place)
             old.retire()
+        table = fetch(self.place, self._opened())
+        table.wake()
+        self._seen = table.record.stamp
+        return table

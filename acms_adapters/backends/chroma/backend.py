@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,7 @@ from acms_adapters.backends.vectors.records import (
     unit,
 )
 from acms_adapters.backends.vectors.search import Candidate, Wanted, collect, scored
-from acms_adapters.errors import EmbedderMismatchError
+from acms_adapters.errors import BackendError, EmbedderMismatchError, StoreError
 from acms_adapters.models.hit import SearchHit
 
 if TYPE_CHECKING:
@@ -37,9 +36,10 @@ if TYPE_CHECKING:
 class ChromaVectorBackend:
     """Vectors in a Chroma collection; thread-safe.
 
-    Before each call it looks whether another process wrote to the folder, and opens it anew if so:
-    Chroma itself would answer from what it read before, and writing on top of that loses vectors
-    for good. Only one process may write at a time.
+    Any number of processes may use one folder. Each use looks whether another one wrote, and opens
+    the folder anew if so: Chroma itself would answer from what it read before, and what it then
+    writes would lose vectors for good. Writers take turns; while one writes, others answer from
+    what was there before.
 
     Args:
         path: The folder; without any place, a private one that goes with the backend.
@@ -89,7 +89,6 @@ class ChromaVectorBackend:
         )
         self._hydrate = hydrate
         self._embedder_name = embedder_name
-        self._writing = threading.Lock()
         self._sample: tuple[str, Vector] | None = None
         self._access = Access(place)
         try:
@@ -107,10 +106,12 @@ class ChromaVectorBackend:
         with self._access.table() as table:
             try:
                 table.record.check(self._embedder_name, dimensions, place=table.place)
+                return
             except EmbedderMismatchError:
                 if not rebuild and table.count():
                     raise
-                self._access.start_over()
+        with self._access.writing():
+            self._access.start_over()
 
     @property
     def embedder_name(self) -> str | None:
@@ -151,6 +152,16 @@ class ChromaVectorBackend:
         query = unit(read_query(embedding))
         if not top_k:
             return []
+        try:
+            return self._search(query, wanted)
+        except (StoreError, EmbedderMismatchError):
+            raise
+        except BackendError:
+            # what another process removed confuses an engine that was open before
+            self._access.renew()
+            return self._search(query, wanted)
+
+    def _search(self, query: Vector, wanted: Wanted) -> list[SearchHit]:
         with self._access.table() as table:
             check_size(len(query), table.dimensions(), embedder=table.record.embedder)
             if not query.any():
@@ -185,7 +196,7 @@ class ChromaVectorBackend:
         if not records:
             return
         size = len(next(iter(records.values())).vector)
-        with self._writing, self._access.table() as table:
+        with self._access.writing() as table:
             table = self._ready_for(table, size)
             sample = table.record.sample
             changes = {
@@ -203,7 +214,7 @@ class ChromaVectorBackend:
         gone = list(dict.fromkeys(node_ids(list(ids))))
         if not gone:
             return
-        with self._writing, self._access.table() as table:
+        with self._access.writing() as table:
             table.remove(gone)
             sample = table.record.sample
             if sample is not None and not set(sample).isdisjoint(gone):

@@ -123,14 +123,28 @@ def connect(place: Place) -> Connection:
             client = chromadb.HttpClient(host=place.host or "", port=place.port, settings=settings)
             return Connection(client, owned=True)
     try:
-        place.folder.mkdir(parents=True, exist_ok=True)
         spelling = _own_spelling(place.folder)
         client = chromadb.PersistentClient(path=spelling, settings=settings)
     except Exception as error:
-        raise StoreError(
-            f"cannot keep vectors in the folder {str(place.folder)!r}: {error}"
-        ) from error
+        raise _unusable(place.folder, error) from error
     return Connection(client, owned=True)
+
+
+def make_folder(place: Place) -> None:
+    """Make the folder of a place that is one.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    if place.folder is not None:
+        try:
+            place.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(place.folder, error) from error
+
+
+def _unusable(folder: Path, error: Exception) -> StoreError:
+    return StoreError(f"cannot keep vectors in the folder {str(folder)!r}: {error}")
 
 
 def _own_spelling(folder: Path) -> str:

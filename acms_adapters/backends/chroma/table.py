@@ -71,6 +71,12 @@ class Table:
             first = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
         return None if first is None or len(first) == 0 else len(first[0])
 
+    def wake(self) -> None:
+        """Let the engine read its files now, while nobody writes them."""
+        size = self.dimensions()
+        if size is not None:
+            self.nearest(np.zeros(size, dtype=np.float32), 1)
+
     def nearest(
         self,
         query: Vector,
@@ -136,8 +142,9 @@ class Table:
         return shown if kept is None else [*shown, "metadatas", "documents"]
 
     def _space(self) -> str:
-        configuration = self.collection.configuration.get("hnsw") or {}
-        return str(configuration.get("space") or "l2")
+        known = self.collection.configuration_json
+        settings = known.get("hnsw") or known.get("spann") or {}
+        return str(settings.get("space") or "l2")
 
     def _pages(
         self, include: Any, *, where: dict[str, Any] | None = None

@@ -16,7 +16,7 @@ Hydrate = Callable[[Sequence[str]], Mapping[str, SearchHit]]
 class VectorIndex(VectorBackend, Protocol):
     """A vector backend that can be filled.
 
-    Writing is idempotent by node (ruling B3). One writer at a time; any number of readers.
+    Writing is idempotent by node (ruling B3).
     """
 
     @property
