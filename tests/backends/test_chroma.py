@@ -313,6 +313,20 @@ def test_b5_filters_hold_in_any_combination(make: Make, far: int) -> None:
                 assert nodes_of(hits) == expected, (scope, types, wanted)
 
 
+@pytest.mark.parametrize("far", [0, 200])
+def test_b5_a_scope_may_name_a_node(make: Make, far: int) -> None:
+    backend = make()
+    nodes = ["project://app/a.py#C", "project://app/a.py#D"]
+    backend.upsert(
+        [*nodes, *range(far)],
+        [[1, 0.1], [0.1, 1], *([[1, 0.2]] * far)],
+        resource_uris=["project://app/a.py"] * 2 + ["x"] * far,
+    )
+    for node in nodes:
+        hits = backend.similarity_search([1, 0.2], top_k=1, scope=[node])
+        assert nodes_of(hits) == [node]
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -84,7 +85,15 @@ def test_b4_metadata_comes_back_equal(metadata: dict[str, Any]) -> None:
 
 def test_b4_what_json_has_no_word_for_comes_back_readable() -> None:
     when = datetime(2024, 5, 1, tzinfo=UTC)
-    metadata = {"t": (1, 2), "s": {"b", "a"}, "n": np.float32(0.5), "d": when, "u": UUID(int=7)}
+    metadata = {
+        "t": (1, 2),
+        "s": {"b", "a"},
+        "n": np.float32(0.5),
+        "d": when,
+        "u": UUID(int=7),
+        "p": PurePosixPath("a/b"),
+        7: {(1, 2): None},
+    }
     backend = MemoryVectorBackend()
     backend.upsert(["a"], [[1.0]], metadatas=[metadata])
     (hit,) = backend.similarity_search([1.0])
@@ -92,8 +101,10 @@ def test_b4_what_json_has_no_word_for_comes_back_readable() -> None:
         "t": [1, 2],
         "s": ["a", "b"],
         "n": 0.5,
-        "d": when.isoformat(),
+        "d": "2024-05-01T00:00:00Z",
         "u": str(UUID(int=7)),
+        "p": "a/b",
+        "7": {"(1, 2)": None},
     }
 
 
@@ -309,6 +320,15 @@ def test_b5_filters_hold_in_any_combination(scope: Any, types: Any, wanted: Any)
         and (not wanted or "n" not in wanted or metadata["n"] == 1)
     ]
     assert nodes_of(hits) == expected
+
+
+def test_b5_a_scope_may_name_a_node() -> None:
+    backend = MemoryVectorBackend()
+    nodes = ["project://app/a.py#C", "project://app/a.py#D", "other"]
+    uris = ["project://app/a.py", "project://app/a.py", "project://app/a.py#C/x"]
+    backend.upsert(nodes, np.eye(3), resource_uris=uris)
+    hits = backend.similarity_search([3, 2, 1], scope=["project://app/a.py#C"])
+    assert nodes_of(hits) == ["project://app/a.py#C", "other"]
 
 
 def test_b5_a_filter_is_never_emptied_by_what_is_nearer() -> None:

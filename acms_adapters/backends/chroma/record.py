@@ -111,8 +111,9 @@ def node_metadata(record: VectorRecord, *, keep: bool) -> dict[str, Any]:
         "content": record.content,
         "metadata": json.loads(record.metadata) if record.metadata else {},
     }
+    prefixes = (*scope_prefixes(record.resource_uri), *scope_prefixes(record.node))
     return {
-        _WITHIN: list(scope_prefixes(record.resource_uri)) or [record.resource_uri],
+        _WITHIN: list(dict.fromkeys(prefixes)) or [record.node],
         _TYPE: record.resource_type,
         _HASH: record.content_hash,
         _KEPT: json.dumps(kept) if keep else None,
@@ -134,7 +135,7 @@ def kept_hit(node: str, metadata: Mapping[str, Any] | None, document: str | None
     kept = json.loads(fields.get(_KEPT) or "{}")
     return make_hit(
         node,
-        resource_uri=kept.get("uri") or max(fields[_WITHIN], key=len),
+        resource_uri=str(kept.get("uri") or node),
         resource_type=str(fields.get(_TYPE) or ""),
         content=kept.get("content"),
         metadata=kept.get("metadata") or {},

@@ -199,10 +199,20 @@ def _looks(current: _Snapshot, query: Vector, *, wanted: Wanted) -> Iterator[lis
     cosines = np.round(np.clip(current.matrix @ query, -1.0, 1.0).astype(np.float64), 6)
     order = np.argsort(-cosines, kind="stable")  # nodes are sorted, so ties go by node
     if wanted.filters:
-        held = np.asarray([wanted.holds(*origin) for origin in current.origins])
-        order = order[held[current.origin_of[order]]]
+        order = order[_held(current, wanted)[order]]
     start, size = 0, wanted.first_look
     while start < len(order):
         rows = order[start : start + size]
         yield [(current.nodes[row], float(cosines[row])) for row in rows]
         start, size = start + size, wanted.next_look(size)
+
+
+def _held(current: _Snapshot, wanted: Wanted) -> NDArray[np.bool_]:
+    """Which nodes lie in scope and are of a wanted type."""
+    typed = np.asarray([wanted.is_type(kind) for _, kind in current.origins])
+    inside = np.asarray([wanted.holds(uri) for uri, _ in current.origins])
+    held: NDArray[np.bool_] = inside[current.origin_of]
+    for row in np.flatnonzero(~held):
+        held[row] = wanted.holds(current.nodes[row])
+    held &= typed[current.origin_of]
+    return held

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_jsonable_python
 
 from acms_adapters.errors import EmbedderMismatchError, RequestError
 from acms_adapters.models.base import repair_text
@@ -184,16 +185,26 @@ def unit(rows: Vector) -> Vector:
 
 def _as_json(node: str, metadata: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(dict(metadata), default=_as_plain)
-    except (TypeError, ValueError, RecursionError) as error:
+        return json.dumps(_with_plain_keys(metadata), default=_as_plain)
+    except (ValueError, RecursionError) as error:
         raise RequestError(f"metadata of {node!r} cannot be written as JSON: {error}") from error
+
+
+def _with_plain_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): _with_plain_keys(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_with_plain_keys(item) for item in value]
+    return value
 
 
 def _as_plain(value: Any) -> Any:
     """What JSON has no word for: sets as lists, times in ISO form, anything else as text."""
     if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    for method in ("tolist", "isoformat"):
-        if callable(getattr(value, method, None)):
-            return getattr(value, method)()
-    return str(value)
+        return sorted(value, key=repr)
+    if callable(tolist := getattr(value, "tolist", None)):
+        return tolist()
+    return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="constants")

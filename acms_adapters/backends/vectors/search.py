@@ -63,19 +63,23 @@ class Wanted:
         """Whether a candidate is near enough."""
         return cosine >= self.min_similarity - _TOLERANCE
 
-    def holds(self, resource_uri: str, resource_type: str) -> bool:
-        """Whether a resource lies in scope and is of a wanted type."""
-        return (not self.resource_types or resource_type in self.resource_types) and in_scope(
-            resource_uri, self.scope
-        )
+    def is_type(self, resource_type: str) -> bool:
+        """Whether a resource is of a wanted type."""
+        return not self.resource_types or resource_type in self.resource_types
+
+    def holds(self, uri: str) -> bool:
+        """Whether a node or its resource lies in scope; one of them is enough."""
+        return in_scope(uri, self.scope)
 
     def accepts(self, hit: SearchHit) -> bool:
-        """Whether a hit comes from such a resource and has the wanted metadata."""
+        """Whether a hit lies in scope, is of a wanted type and has the wanted metadata."""
         origin = hit.provenance
-        resource_uri = origin.resource_uri if origin else hit.uko_node
-        resource_type = origin.resource_type if origin else ""
-        return self.holds(resource_uri, resource_type) and matches_metadata(
-            hit.metadata, self.metadata_filter
+        return (
+            self.is_type(origin.resource_type if origin else "")
+            and (
+                self.holds(hit.uko_node) or (origin is not None and self.holds(origin.resource_uri))
+            )
+            and matches_metadata(hit.metadata, self.metadata_filter)
         )
 
 
