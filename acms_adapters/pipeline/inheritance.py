@@ -35,7 +35,8 @@ class Inheritance:
         fragments: Copies of the inherited fragments, most important first.
         metadata: Receipt for the child's plan; None when there was nothing to inherit from.
         left_out: Every other fragment of the parent's context; none where nothing was wanted.
-        rendered_tokens: Tokens of the fragments as they will be read.
+        rendered_tokens: Tokens to keep free for the fragments: as they will be read, or as they
+            declare where that is more (ruling S4).
     """
 
     strategy: InheritStrategy = "none"
@@ -135,12 +136,13 @@ def inherit(
             strategy, skeleton = "skeleton", fit(min(allowance, room))
         else:
             ratio = 0.0
+    metadata = receipt(skeleton.kept, ratio=ratio, original_tokens=parent.total_tokens)
     return Inheritance(
         strategy=strategy,
         fragments=skeleton.kept,
-        metadata=receipt(skeleton.kept, ratio=ratio, original_tokens=parent.total_tokens),
+        metadata=metadata,
         left_out=(*meant.left_out, *skeleton.left_out),
-        rendered_tokens=skeleton.rendered_tokens,
+        rendered_tokens=max(skeleton.rendered_tokens, metadata.compressed_tokens),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acms_adapters.models import ContextFragment, Layout, LedgerEntry, LeftOut
 from acms_adapters.models.fragment import detached
 from acms_adapters.models.layout import SEPARATOR, render, render_fragment
+from acms_adapters.pipeline.renderings import rerendered
 from acms_adapters.pipeline.repetition import Readings
 from acms_adapters.protocols import BackendSet, RenderingSource, TokenCounter
 from acms_adapters.tokens import token_counter
@@ -36,6 +37,27 @@ def is_decision(fragment: ContextFragment) -> bool:
     return bool(fragment.metadata.get("decision_id")) or "decision" in kinds
 
 
+@dataclass(frozen=True, slots=True)
+class _Price:
+    """Tokens as declared, and as counted where the text is read; both have to fit (ruling S4)."""
+
+    declared: int
+    rendered: int
+
+    def __add__(self, other: _Price) -> _Price:
+        return _Price(self.declared + other.declared, self.rendered + other.rendered)
+
+    def without(self, others: Iterable[_Price]) -> _Price:
+        declared, rendered = self.declared, self.rendered
+        for other in others:
+            declared -= other.declared
+            rendered -= other.rendered
+        return _Price(declared, rendered)
+
+    def over(self, tokens: int) -> int:
+        return max(self.declared, self.rendered) - tokens
+
+
 class Fitting:
     """Fills a number of tokens, one node after the other."""
 
@@ -47,13 +69,16 @@ class Fitting:
         layout: Layout,
         read: Sequence[ContextFragment],
     ) -> None:
-        self._tokens = self._room = tokens
         self._counter: TokenCounter = backends.counter or token_counter()
+        self._tokens = tokens
+        self._separator = self._counter.count(SEPARATOR)
+        # every price includes a separator, but there is one fewer than fragments
+        self._spent = _Price(0, -self._separator)
         self._renderings: RenderingSource | None = backends.renderings
         self._layout: Layout = layout
-        self._read = Readings(read)
+        self._read = Readings(read, twins=True)
         self._kept_texts = Readings()
-        self._kept: dict[str, tuple[ContextFragment, int]] = {}
+        self._kept: dict[str, tuple[ContextFragment, _Price]] = {}
         self._left_out: list[LedgerEntry] = []
         self._squeezed = False
 
@@ -64,7 +89,7 @@ class Fitting:
             group: The renderings of one node that there are, deepest first.
         """
         repeats: tuple[LeftOut, str | None] | None = None
-        needed: int | None = None
+        missing: int | None = None
         for option in self._options(group):
             verdict = self._repetition(option)
             if verdict is not None:
@@ -72,15 +97,18 @@ class Fitting:
                 continue
             price = self._price(option)
             swallowed = list(self._kept_texts.inside(option))
-            if price <= self._room + sum(self._kept[name][1] for name in swallowed):
+            spent = self._spent.without(self._kept[name][1] for name in swallowed)
+            if self._fits(option, spent + price, swallowed):
                 self._admit(option, price, swallowed)
                 self._superseded(group, option)
                 return
             self._squeezed = True
-            needed = price if needed is None else min(needed, price)
+            over = (spent + price).over(self._tokens)
+            missing = over if missing is None else min(missing, over)
+        had = max(0, -self._spent.over(self._tokens))
         for fragment in group:
-            if needed is not None:
-                self._leave_out(fragment, LeftOut.OVER_BUDGET, needed=needed, had=self._room)
+            if missing is not None:
+                self._leave_out(fragment, LeftOut.OVER_BUDGET, needed=had + missing, had=had)
             elif repeats is not None:
                 self._leave_out(fragment, repeats[0], other=repeats[1])
 
@@ -112,13 +140,7 @@ class Fitting:
             if depth in own:
                 yield own[depth]
             elif source and (rendering := source.at(deepest.uko_node, depth)):
-                yield deepest.model_copy(
-                    update={
-                        "content": rendering.content,
-                        "detail_depth": rendering.detail_depth,
-                        "token_count": self._counter.count(rendering.content),
-                    }
-                )
+                yield rerendered(deepest, rendering, count=self._counter.count)
 
     def _repetition(self, option: ContextFragment) -> tuple[LeftOut, str | None] | None:
         if not option.content.strip():
@@ -135,17 +157,27 @@ class Fitting:
         )
         return (LeftOut.CONTAINED, inside) if inside else None
 
-    def _price(self, fragment: ContextFragment) -> int:
-        text = render_fragment(fragment, self._layout) + SEPARATOR
-        return max(fragment.token_count, self._counter.count(text))
+    def _price(self, fragment: ContextFragment) -> _Price:
+        counted = self._counter.count(render_fragment(fragment, self._layout))
+        return _Price(fragment.token_count, counted + self._separator)
 
-    def _admit(self, fragment: ContextFragment, price: int, swallowed: Sequence[str]) -> None:
+    def _fits(self, option: ContextFragment, spent: _Price, swallowed: Sequence[str]) -> bool:
+        over = spent.over(self._tokens)
+        if over <= 0:
+            return True
+        # pieces counted one by one are up to a token each above the text that they make
+        if spent.declared > self._tokens or over > 1 + len(self._kept):
+            return False
+        kept = [f for name, (f, _) in self._kept.items() if name not in swallowed]
+        return self._counter.count(render((*kept, option), layout=self._layout)) <= self._tokens
+
+    def _admit(self, fragment: ContextFragment, price: _Price, swallowed: Sequence[str]) -> None:
         for name in swallowed:
             inner, freed = self._kept.pop(name)
-            self._room += freed
+            self._spent = self._spent.without([freed])
             self._kept_texts.discard(inner)
             self._leave_out(inner, LeftOut.CONTAINED, other=fragment.fragment_id)
-        self._room -= price
+        self._spent += price
         self._kept[fragment.fragment_id] = (fragment, price)
         self._kept_texts.add(fragment)
 

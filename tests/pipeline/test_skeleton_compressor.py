@@ -126,9 +126,22 @@ class TestBudget:
         one = fragment("a", content="x" * 10)
         header = len("=== project://app/a\n")
         parent = ContextPayload(fragments=[one])
-        assert ids(fit(parent, 10 + header + SEPARATOR)) == ["a"]
-        assert ids(fit(parent, 10)) == []
-        assert ids(fit(bare(one), 10 + SEPARATOR)) == ["a"]
+        assert ids(fit(parent, 10 + header)) == ["a"]
+        assert ids(fit(parent, 10 + header - 1)) == []
+        assert ids(fit(bare(one), 10)) == ["a"]
+        two = bare(one, fragment("b", content="y" * 10))
+        assert ids(fit(two, 20 + SEPARATOR)) == ["a", "b"]
+        assert ids(fit(two, 20 + SEPARATOR - 1)) == ["a"]
+
+    def test_what_fits_as_one_text_is_not_refused_for_the_sum_of_its_parts(self) -> None:
+        parent = ContextPayload(
+            fragments=[fragment(str(i), content=f"x = {i}\n" * i, token_count=1) for i in range(9)]
+        )
+        counter = token_counter()
+        exactly = counter.count(fit(parent, 10_000, counter=counter).render())
+        again = fit(parent, exactly, counter=counter)
+        assert len(again.fragments) == 8
+        assert again.rendered_tokens == exactly
 
     def test_k2_what_does_not_fit_is_skipped_and_smaller_ones_follow(self) -> None:
         parent = bare(
@@ -278,10 +291,10 @@ class TestRenderings:
     def test_the_deepest_rendering_that_fits_is_taken(self) -> None:
         children = {
             budget: fit(bare(self.FULL), budget, renderings=self.TEXTS)
-            for budget in (2, 3, 14, 23, 200)
+            for budget in (0, 1, 12, 20, 21, 140)
         }
         depths = {n: [f.detail_depth for f in child.fragments] for n, child in children.items()}
-        assert depths == {2: [], 3: [0], 14: [2], 23: [4], 200: [9]}
+        assert depths == {0: [], 1: [0], 12: [2], 20: [2], 21: [4], 140: [9]}
 
     def test_a_lower_rendering_keeps_identity_provenance_and_metadata(self) -> None:
         provenance = FragmentProvenance(
@@ -303,9 +316,9 @@ class TestRenderings:
         assert [f.detail_depth for f in child.fragments] == [0]
 
     def test_what_fits_at_no_depth_tells_what_the_smallest_needed(self) -> None:
-        child = fit(bare(self.FULL), 2, renderings=self.TEXTS)
+        child = fit(bare(self.FULL), 0, renderings=self.TEXTS)
         (entry,) = child.ledger.entries
-        assert (entry.reason, entry.needed, entry.had) == (LeftOut.OVER_BUDGET, 3, 2)
+        assert (entry.reason, entry.needed, entry.had) == (LeftOut.OVER_BUDGET, 1, 0)
         assert child.ledger.tokens_to_admit_next == 1
 
     def test_f4_renderings_in_the_parents_own_context_serve_as_well(self) -> None:
@@ -360,7 +373,7 @@ class TestRedundancy:
         whole = located(
             "whole", resource, relevance=0.1, content="class A:\n    def m(self): ...\n"
         )
-        exactly = len(whole.content) + SEPARATOR
+        exactly = len(whole.content)
         child = fit(bare(part, whole), exactly)
         assert ids(child) == ["whole"]
         assert [(e.fragment_id, e.reason) for e in child.ledger.entries] == [
