@@ -46,7 +46,7 @@ def aboutness(
     near = _nearness(request, backends.graph, focus)
     if not words and not near:
         return {}
-    said = overlaps({hit.uko_node: text_of(hit, backends) for hit in hits}, words)
+    said = overlaps({hit.uko_node: _words_of(hit, backends) for hit in hits}, words)
     return {
         hit.uko_node: max(
             said[hit.uko_node],
@@ -86,6 +86,10 @@ def related(
         scope=request.scope,
     )
     return {node: reach for node, reach in walked.reach.items() if node not in records}
+
+
+def _words_of(hit: SearchHit, backends: BackendSet) -> str:
+    return f"{hit.metadata.get('title') or ''}\n{text_of(hit, backends)}"
 
 
 def _nearness(

@@ -120,6 +120,15 @@ def test_it_ranks_by_relevance_too(plans: Any) -> None:
     assert scores["of-first"] > scores["of-ancient"]
 
 
+def test_the_title_of_a_decision_counts_as_its_words(plans: Any) -> None:
+    plans.remember(
+        "decision://titled",
+        "We take the other one.",
+        metadata={"plan_id": "great", "title": "Choice of the vector store"},
+    )
+    assert found_in(run(plans, query="Which vector store?"))[0] == "titled"
+
+
 def test_t2_as_of_and_the_window_of_the_request_reach_the_store(plans: Any) -> None:
     then = plans.now - timedelta(days=2, hours=1)
     found = run(plans, as_of=then, temporal_window="2d")
