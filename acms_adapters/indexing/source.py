@@ -183,6 +183,7 @@ def part_nodes(
         is_prose: Whether the parts have lead sentences.
     """
     stem = whole.uko_node.removeprefix(names.uri).removeprefix("#")
+    is_file = whole.kind != "document"  # a document's metadata stay its own
     shared = {name: whole.fields[name] for name in _SHARED if name in whole.fields}
     return [
         IndexedNode(
@@ -196,7 +197,7 @@ def part_nodes(
             renderings=keep_renderings(
                 {4: lead_sentence(part.text) if is_prose else "", MAX_DEPTH: part.text}
             ),
-            metadata={**whole.metadata, "kind": "chunk"},
+            metadata={**whole.metadata, **({"kind": "chunk"} if is_file else {})},
             tier=whole.tier,
             created_at=whole.created_at,
         )
