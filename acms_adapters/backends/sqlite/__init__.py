@@ -1,0 +1,17 @@
+"""The embedded store: texts, renderings, graph and time in one SQLite file."""
+
+from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
+from acms_adapters.backends.sqlite.renderings import SQLiteRenderings
+from acms_adapters.backends.sqlite.store import SQLiteStore, StoreStats, VectorInput
+from acms_adapters.backends.sqlite.temporal import SQLiteTemporalBackend
+from acms_adapters.backends.sqlite.text import SQLiteTextBackend
+
+__all__ = [
+    "SQLiteGraphBackend",
+    "SQLiteRenderings",
+    "SQLiteStore",
+    "SQLiteTemporalBackend",
+    "SQLiteTextBackend",
+    "StoreStats",
+    "VectorInput",
+]

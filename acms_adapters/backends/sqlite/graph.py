@@ -1,0 +1,133 @@
+"""Walking from node to node, and finding nodes by the names people use (rulings B1, B5, B6)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from acms_adapters.backends.sqlite.database import Database
+from acms_adapters.backends.sqlite.filters import (
+    Condition,
+    condition,
+    one_of,
+    scope_condition,
+    strings,
+)
+from acms_adapters.backends.sqlite.hits import batches, load_hits
+from acms_adapters.backends.sqlite.resolving import resolve_names
+from acms_adapters.backends.sqlite.schema import PAST, PRESENT
+from acms_adapters.errors import RequestError
+from acms_adapters.models import Edge, SearchHit
+from acms_adapters.models.base import repair_text
+from acms_adapters.protocols import Direction
+
+_ENDS = {"out": ("source", "target"), "in": ("target", "source")}
+
+_Key = tuple[int, str, str, str]
+"""Place in its group, relation, direction, other end: the order of a node's edges."""
+
+
+class SQLiteGraphBackend:
+    """The graph of a store: what is there now, and the edges between."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def neighbors(
+        self,
+        nodes: Sequence[str],
+        *,
+        direction: Direction = "both",
+        relations: Sequence[str] | None = None,
+        limit: int | None = None,
+        scope: Sequence[str] | None = None,
+    ) -> list[Edge]:
+        """Edges that touch `nodes`, each once, node by node, at most `limit` for each node.
+
+        A node's edges come in turn from each relation and direction, there by the other end's URI,
+        so that a limit leaves some of each. Edges whose other end is not there or out of scope do
+        not count.
+
+        Raises:
+            RequestError: An unknown direction, or a negative limit.
+        """
+        if direction not in ("out", "in", "both"):
+            raise RequestError(f"direction must be 'out', 'in' or 'both', not {direction!r}")
+        if limit is not None and limit < 0:
+            raise RequestError(f"limit must be >= 0 or None, not {limit!r}")
+        uris = strings("nodes", nodes)
+        kinds = strings("relations", relations)
+        wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
+        if kinds:
+            wanted &= one_of("e.relation", kinds)
+        found: dict[str, list[tuple[_Key, Edge]]] = {uri: [] for uri in uris}
+        with self._database.reading() as connection:
+            for side in ("out", "in") if direction == "both" else (direction,):
+                for batch in batches(uris):
+                    _collect(connection, found, batch, side, wanted, limit)
+        return list(dict.fromkeys(edge for edges in found.values() for edge in _cut(edges, limit)))
+
+    def get(
+        self,
+        nodes: Sequence[str],
+        *,
+        scope: Sequence[str] | None = None,
+        resource_types: Sequence[str] | None = None,
+        metadata_filter: Mapping[str, Any] | None = None,
+    ) -> list[SearchHit]:
+        """The nodes that are there and wanted, in the order asked for, each once, score 0."""
+        wanted = condition(
+            scope=scope, resource_types=resource_types, metadata_filter=metadata_filter
+        )
+        with self._database.reading() as connection:
+            return load_hits(connection, strings("nodes", nodes), wanted=wanted)
+
+    def resolve(
+        self, text: str, *, limit: int = 10, scope: Sequence[str] | None = None
+    ) -> list[tuple[str, int]]:
+        """Nodes whose symbol or title stands in `text`, rarest name first.
+
+        Symbols count where they are written as such: dotted, called, in snake or camel case, with
+        digits, in backticks. Titles of several words count in any case; one word only where it is
+        capitalised within a sentence.
+
+        Returns:
+            Pairs of node URI and how many nodes of the scope share that name.
+        """
+        wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
+        with self._database.reading() as connection:
+            return resolve_names(connection, repair_text(text), wanted, limit=limit)
+
+
+def _collect(
+    connection: sqlite3.Connection,
+    found: dict[str, list[tuple[_Key, Edge]]],
+    uris: Iterable[str],
+    side: str,
+    wanted: Condition,
+    limit: int | None,
+) -> None:
+    near, far = _ENDS[side]
+    asked = one_of("a.uri", list(uris))
+    rows = connection.execute(
+        "SELECT near, relation, far, place FROM ("
+        " SELECT near, relation, far,"
+        "  row_number() OVER (PARTITION BY near, relation ORDER BY far) AS place FROM ("
+        # an edge may have several owners
+        "  SELECT DISTINCT a.uri AS near, e.relation AS relation, n.uri AS far"
+        f"  FROM nodes a JOIN edges e ON e.{near} = a.id JOIN nodes n ON n.id = e.{far}"
+        f"  WHERE {asked.sql} AND a.state >= {PAST} AND {wanted.sql}"
+        ")) WHERE ? IS NULL OR place <= ?",
+        (*asked.params, *wanted.params, limit, limit),
+    )
+    for one, relation, other, place in rows:
+        source, target = (one, other) if side == "out" else (other, one)
+        edge = Edge(source=source, target=target, relation=relation)
+        found[one].append(((place, relation, side, other), edge))
+
+
+def _cut(edges: Iterable[tuple[_Key, Edge]], limit: int | None) -> list[Edge]:
+    # a loop comes on its way out and on its way in
+    ordered = dict.fromkeys(edge for _, edge in sorted(edges, key=lambda item: item[0]))
+    return list(ordered)[:limit]

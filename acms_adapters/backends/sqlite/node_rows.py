@@ -1,0 +1,91 @@
+"""Rows of `nodes` and what hangs on them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from acms_adapters.backends.sqlite.codec import load_json
+from acms_adapters.backends.sqlite.filters import facts_of, one_of
+from acms_adapters.backends.sqlite.hits import batches
+from acms_adapters.backends.sqlite.schema import POINTED_AT
+
+_NODE_COLUMNS = (
+    "state",
+    "owner",
+    "kind",
+    "resource_uri",
+    "resource_type",
+    "location",
+    "tier",
+    "created_at",
+    "searched_depth",
+    "text_hash",
+    "metadata",
+)
+_EMPTY = (POINTED_AT, *[None] * (len(_NODE_COLUMNS) - 1))
+
+
+def give_ids(connection: sqlite3.Connection, uris: Iterable[str]) -> dict[str, int]:
+    """Numbers of URIs; one that has none gets the next, as a node that is only pointed at."""
+    wanted = list(dict.fromkeys(uris))
+    found: dict[str, int] = {}
+    for batch in batches(wanted):
+        named = one_of("uri", batch)
+        found |= dict(
+            connection.execute(f"SELECT uri, id FROM nodes WHERE {named.sql}", named.params)
+        )
+    for uri in wanted:
+        if uri not in found:
+            made = connection.execute("INSERT INTO nodes (uri) VALUES (?)", (uri,))
+            found[uri] = int(made.lastrowid or 0)
+    return found
+
+
+def write_row(connection: sqlite3.Connection, node: int, values: Sequence[Any]) -> None:
+    """Write the columns of a node: state, owner, kind, resource, type, location, tier and so on."""
+    columns = ", ".join(f"{column} = ?" for column in _NODE_COLUMNS)
+    connection.execute(f"UPDATE nodes SET {columns} WHERE id = ?", (*values, node))
+
+
+def write_renderings(
+    connection: sqlite3.Connection, node: int, texts: Mapping[int, tuple[str, int | None]]
+) -> None:
+    """Write texts with their tokens by depth, in place of those that are there."""
+    connection.execute("DELETE FROM renderings WHERE node = ?", (node,))
+    connection.executemany(
+        "INSERT INTO renderings (node, depth, content, token_count) VALUES (?, ?, ?, ?)",
+        [(node, depth, text, count) for depth, (text, count) in texts.items()],
+    )
+
+
+def write_metadata(connection: sqlite3.Connection, node: int, metadata: bytes) -> None:
+    """Write what metadata filters look for, in place of what is there."""
+    connection.execute("DELETE FROM facts WHERE node = ?", (node,))
+    connection.executemany(
+        "INSERT INTO facts (fact, node) VALUES (?, ?)",
+        [(fact, node) for fact in facts_of(load_json(metadata))],
+    )
+
+
+def clear_rows(connection: sqlite3.Connection, nodes: Sequence[int]) -> None:
+    """Leave nothing of nodes but their URIs, which edges may name."""
+    for batch in batches(nodes):
+        named = one_of("node", batch)
+        for table in ("renderings", "facts", "names"):
+            connection.execute(f"DELETE FROM {table} WHERE {named.sql}", named.params)
+    for node in nodes:
+        write_row(connection, node, _EMPTY)
+
+
+def drop_loose(connection: sqlite3.Connection, nodes: Iterable[int]) -> None:
+    """Drop the rows of nodes that are gone and that no edge names."""
+    for batch in batches(nodes):
+        named = one_of("id", batch)
+        connection.execute(
+            f"DELETE FROM nodes WHERE {named.sql} AND state = {POINTED_AT}"
+            " AND NOT EXISTS (SELECT 1 FROM edges WHERE source = nodes.id)"
+            " AND NOT EXISTS (SELECT 1 FROM edges WHERE target = nodes.id)",
+            named.params,
+        )
