@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from acms_adapters.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from acms_adapters.pipeline.assembly import ACMSPipeline
     from acms_adapters.pipeline.assembly_round import AROUND_STRATEGY
     from acms_adapters.pipeline.budget_allocator import BudgetAllocator, tier_quotas
     from acms_adapters.pipeline.budget_packer import BudgetPacker
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from acms_adapters.pipeline.strategy_selector import StrategySelector
 
 _HOMES = {
+    "assembly": ("ACMSPipeline",),
     "assembly_round": ("AROUND_STRATEGY",),
     "budget_allocator": (
         "BudgetAllocator",
@@ -76,6 +79,7 @@ _HOMES = {
 __all__ = [
     "AROUND_STRATEGY",
     "DEFAULT_SKELETON_RATIO",
+    "ACMSPipeline",
     "BudgetAllocator",
     "BudgetPacker",
     "CircuitBreaker",
@@ -105,13 +109,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, {f"{__name__}.{home}": names for home, names in _HOMES.items()})
 
 
 def __dir__() -> list[str]:

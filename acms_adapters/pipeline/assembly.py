@@ -125,7 +125,7 @@ class ACMSPipeline:
         now = call.request.as_of or as_utc(self._clock())
         backends = self.backends.with_(counter=counter, now=now)
         with searchable(
-            call.candidates or (),
+            call.candidates,
             base=backends,
             embedder=as_embedder(self._embedder or self.settings.embedding_model),
         ) as candidates:

@@ -74,12 +74,15 @@ class Candidates:
 
 @contextmanager
 def searchable(
-    fragments: tuple[ContextFragment, ...], *, base: BackendSet, embedder: Embedder | None
+    fragments: tuple[ContextFragment, ...] | None, *, base: BackendSet, embedder: Embedder | None
 ) -> Iterator[Candidates]:
     """Make fragments searchable by words and, with an embedder, by nearness; closed afterwards.
 
     Backends that `base` already has are used as they are and the fragments only come along.
     """
+    if fragments is None:
+        yield Candidates({}, base)
+        return
     groups = _grouped(fragments)
     brings_own = any(base.has(name) for name in ("text", "vector", "graph", "temporal"))
     if brings_own:

@@ -28,9 +28,6 @@ from acms_adapters.pipeline.run import Run
 
 _JOIN = 2  # tokens that a blank line between two texts may cost
 
-PREAMBLE_SHARE = 20
-"""At most a twentieth of the budget is kept free for the preamble."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -100,7 +97,6 @@ class Finisher:
         )
 
     def _fuse(self, run: Run, found: Found, budget: ContextBudget) -> FusionResult:
-        summarised = run.options.layout == "payload" and self._preamble.enabled
         return self._engine.fuse(
             found.fragments,
             budget,
@@ -110,7 +106,6 @@ class Finisher:
             renderings=run.candidates.backends.renderings,
             counter=run.counter,
             layout=run.options.layout,
-            preamble_tokens=budget.available_tokens // PREAMBLE_SHARE if summarised else 0,
             max_fragments=run.options.max_fragments,
             now=run.now,
             order=run.options.order,
@@ -137,6 +132,7 @@ class Finisher:
         )
 
     def _with_preamble(self, run: Run, payload: ContextPayload) -> ContextPayload:
+        """Add as many lines of the preamble as there is room for; fragments come first (S4)."""
         if payload.layout == "bare":
             return payload
         text = self._preamble.generate(payload)

@@ -117,7 +117,9 @@ def test_one_failing_strategy_leaves_the_others_result_and_is_named_s9(call) -> 
     pipeline = listed(Listed("good", FACTS), Listed("bad", RuntimeError("disk on fire")))
     payload = call(pipeline)("anything")
     assert len(payload.fragments) == len(FACTS)
-    assert [str(f) for f in payload.failures] == ["bad: error (RuntimeError: disk on fire)"]
+    assert [str(f) for f in payload.failures] == [
+        "bad: error (assemble raised RuntimeError: disk on fire)"
+    ]
     assert payload.metrics["strategy_success_rate"] == 0.5
 
 
