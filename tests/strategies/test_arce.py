@@ -1,7 +1,7 @@
 """All three arms: beside each other, shares, merging, combined evidence (ruling S14)."""
 
+import re
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,10 +22,6 @@ def run(backends: BackendSet, options: Any = None, budget: int = 1000, **request
     return strategy.assemble(ContextRequest(**request), backends, tokens, PlanContext())
 
 
-def found_in(found: Any) -> list[str]:
-    return [fragment.uko_node.rpartition("/")[2] for fragment in found]
-
-
 class Fixed:
     """Text and vector backend in one that answers with given hits."""
 
@@ -40,15 +36,24 @@ class Fixed:
         return self.search(query, max_results=top_k)
 
 
+def found_in(found: Any) -> list[str]:
+    """Short names of the nodes, in order."""
+    return [re.split("[/#]", fragment.uko_node)[-1] for fragment in found]
+
+
 @pytest.fixture
 def arms(world: Any) -> BackendSet:
     """Words bring t and both, vectors bring v and both, links bring g from both."""
-    hits = {name: world.hits[world.add(name, name)] for name in ("t", "v", "both", "g", "unlinked")}
+    for name in ("t", "v", "both", "g", "unlinked"):
+        world.add(name, name)
     world.link("both", "g")
-    world.names.clear()
-    text = [replace(hits["t"], score=0.7), replace(hits["both"], score=0.6)]
-    near = [replace(hits["v"], score=0.7), replace(hits["both"], score=0.6)]
+    text = [make_hit(world, "t", 0.7), make_hit(world, "both", 0.6)]
+    near = [make_hit(world, "v", 0.7), make_hit(world, "both", 0.6)]
     return world.backends("graph").with_(text=Fixed(*text), vector=Fixed(*near))
+
+
+def make_hit(world: Any, name: str, score: float) -> SearchHit:
+    return SearchHit(uko_node=world.node(name), content=name, score=score, token_count=10)
 
 
 def test_it_brings_what_words_vectors_and_links_bring(arms: BackendSet) -> None:
@@ -95,19 +100,25 @@ def test_with_one_worker_the_arms_are_asked_one_after_the_other(arms: BackendSet
 def wide(world: Any, *, text: int, near: int, linked: int) -> BackendSet:
     """As many hits of each arm as asked for, ten tokens each, and one of both with the links."""
 
-    def make(name: str, score: float) -> SearchHit:
-        hit = replace(world.hits[world.add(name, name)], token_count=10, score=score)
-        world.hits[hit.uko_node] = hit
-        return hit
-
-    start = make("start", 0.9)
-    words = [start, *(make(f"t{n:03}", 0.8 - n / 1000) for n in range(text))]
-    vectors = [start, *(make(f"v{n:03}", 0.8 - n / 1000) for n in range(near))]
+    words = [("start", 0.9), *((f"t{n:03}", 0.8 - n / 1000) for n in range(text))]
+    vectors = [("start", 0.9), *((f"v{n:03}", 0.8 - n / 1000) for n in range(near))]
+    for name, _ in (*words, *vectors):
+        world.add(name, name)
     for n in range(linked):
-        make(f"g{n:03}", 0.0)
+        world.add(f"g{n:03}", "ten" * 9)
         world.link("start", f"g{n:03}")
-    world.names.clear()
-    return world.backends("graph").with_(text=Fixed(*words), vector=Fixed(*vectors))
+    return world.backends("graph").with_(
+        counter=TenForAll(),
+        text=Fixed(*(make_hit(world, name, score) for name, score in words)),
+        vector=Fixed(*(make_hit(world, name, score) for name, score in vectors)),
+    )
+
+
+class TenForAll:
+    name, exact = "ten", True
+
+    def count(self, text: str) -> int:
+        return 10
 
 
 def tokens(budget: int, fraction: float) -> int:

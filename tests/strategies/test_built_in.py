@@ -56,7 +56,7 @@ each = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.name)
 def full(world: Any) -> BackendSet:
     world.add("a", "connection pools are kept")
     world.link("a", "a")
-    world.remember("decision://1", "pools are kept", tier="cold", metadata={"plan_id": "plan-1"})
+    world.decide("plan-1", "d1", "pools are kept", done=True)
     return world.backends()
 
 
@@ -149,7 +149,7 @@ def test_it_makes_no_more_fragments_than_its_limit(kind: Any, world: Any) -> Non
     for number in range(9):
         world.add(f"pool{number}", f"pools of kind {number}")
         world.link("pool0", f"pool{number}")
-        world.remember(f"decision://{number}", "pools", tier="cold", metadata={"plan_id": "plan-1"})
+        world.decide("plan-1", f"d{number}", "pools", done=number == 8)
     request = ContextRequest(
         query="pools", plan_id="plan-1", temporal_window="all", focus_nodes=[world.node("pool0")]
     )

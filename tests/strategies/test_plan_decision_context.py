@@ -1,7 +1,7 @@
 """Decisions from the plan up to its ancestors, and what is linked to them (rulings S14, T3)."""
 
+import re
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -21,29 +21,25 @@ def run(world: Any, options: Any = None, plan: Any = None, **request: Any) -> An
 
 
 def found_in(found: Any) -> list[str]:
-    return [fragment.uko_node.rpartition("/")[2] for fragment in found]
+    """Short names of the nodes, in order."""
+    return [re.split("[/#]", fragment.uko_node)[-1] for fragment in found]
 
 
 @pytest.fixture
 def plans(world: Any) -> Any:
     """Six plans in a line, each with a decision about a file; a decision of nobody's plan."""
-    world.past.parents = dict(pairwise(LINE))
-    for steps, plan in enumerate(LINE):
+    for steps, (plan, parent) in enumerate(zip(LINE, [*LINE[1:], None], strict=True)):
         world.add(f"{plan}-file", f"code of {plan}")
-        world.remember(
-            f"decision://of-{plan}",
+        world.decide(
+            plan,
+            f"of-{plan}",
             f"What {plan} decided",
             days=steps,
-            tier="warm" if steps < 2 else "cold",
-            metadata={"plan_id": plan, "nodes": [world.node(f"{plan}-file")]},
+            parent=parent,
+            done=steps > 1,
+            about=[f"{plan}-file"],
         )
-    world.remember("decision://stranger", "unrelated", metadata={"plan_id": "stranger"})
-    world.remember(
-        "decision://a-context",
-        "no decision",
-        resource_type="conversation",
-        metadata={"plan_id": "child"},
-    )
+    world.decide("another", "stranger", "unrelated")
     return world
 
 
@@ -56,8 +52,8 @@ def test_it_takes_the_decisions_of_the_plan_and_its_ancestors_from_warm_and_cold
 ) -> None:
     found = run(plans)
     assert decisions(found) == [f"of-{plan}" for plan in LINE]
-    assert [asked["tier"] for asked in plans.past.asked] == ["warm", "cold"]
-    assert {"stranger", "a-context"}.isdisjoint(found_in(found))
+    assert {fragment.tier for fragment in found if "#of-" in fragment.uko_node} == {"warm", "cold"}
+    assert {"stranger", *LINE}.isdisjoint(found_in(found))
     assert found.stats["plans"] == LINE
 
 
@@ -73,9 +69,9 @@ def test_it_goes_up_no_further_than_the_option_says(plans: Any, depth: int) -> N
 
 
 def test_by_default_five_ancestors_count(plans: Any) -> None:
-    plans.past.parents["first"] = "older"
-    plans.remember("decision://of-older", "old", metadata={"plan_id": "older"})
-    assert len(decisions(run(plans))) == 6
+    plans.decide("grandchild", "of-grandchild", parent="child")
+    found = run(plans, plan={"plan_id": "grandchild"})
+    assert decisions(found) == ["of-grandchild", *(f"of-{plan}" for plan in LINE[:5])]
 
 
 def test_without_those_of_ancestors_the_plans_own_are_left(plans: Any) -> None:
@@ -98,8 +94,11 @@ def test_the_hierarchy_comes_from_the_plans_context_and_above_that_from_what_was
 
 
 def test_d_a_hierarchy_that_runs_in_a_circle_ends(plans: Any) -> None:
-    plans.past.parents["parent"] = "child"
-    assert run(plans).stats["plans"] == ["child", "parent"]
+    plans.decide("one", "of-one", parent="other")
+    plans.decide("other", "of-other", parent="one")
+    assert run(plans, plan={"plan_id": "one"}).stats["plans"] == ["one", "other"]
+    told = run(plans, plan={"plan_id": "one", "ancestors": ("one", "other")})
+    assert told.stats["plans"] == ["one", "other"]
 
 
 def test_it_walks_from_decisions_to_what_is_linked_to_them(plans: Any) -> None:
@@ -121,18 +120,15 @@ def test_it_ranks_by_relevance_too(plans: Any) -> None:
 
 
 def test_the_title_of_a_decision_counts_as_its_words(plans: Any) -> None:
-    plans.remember(
-        "decision://titled",
-        "We take the other one.",
-        metadata={"plan_id": "great", "title": "Choice of the vector store"},
-    )
+    title = "Choice of the vector store"
+    plans.decide("great", "titled", "We take the other one.", days=3, title=title)
     assert found_in(run(plans, query="Which vector store?"))[0] == "titled"
 
 
 def test_t2_as_of_and_the_window_of_the_request_reach_the_store(plans: Any) -> None:
     then = plans.now - timedelta(days=2, hours=1)
-    found = run(plans, as_of=then, temporal_window="2d")
-    assert decisions(found) == ["of-great", "of-ancient"]
+    found = run(plans, as_of=then, temporal_window="2d", query="ancient")
+    assert decisions(found) == ["of-ancient", "of-great"]
     assert run(plans).stats["decisions"] == 6
 
 

@@ -37,17 +37,15 @@ class Compass:
 
 
 @pytest.fixture
-def compass(world: Any) -> BackendSet:
+def compass() -> BackendSet:
     """Texts due north, north-east and east; cosines to north 1, .71 and 0."""
-    for name, text in (("n", "north"), ("ne", "north east"), ("e", "east")):
-        world.add(name, text)
-    return compass_set(world, Compass())
+    return compass_set(Compass(), "north", "north east", "east")
 
 
-def compass_set(world: Any, embedder: Compass) -> BackendSet:
-    vectors = MemoryVectorBackend(hydrate=lambda uris: {u: world.hits[u] for u in uris})
+def compass_set(embedder: Compass, *texts: str) -> BackendSet:
+    vectors = MemoryVectorBackend()
     vectors.upsert(
-        list(world.hits), embedder.embed_documents([hit.content for hit in world.hits.values()])
+        [f"n://{text}" for text in texts], embedder.embed_documents(texts), contents=texts
     )
     return BackendSet(vector=vectors, embedder=embedder)
 
@@ -67,11 +65,9 @@ def test_it_embeds_the_request_and_ranks_by_cosine(compass: BackendSet) -> None:
     assert found.stats["backend_queries"] == 1
 
 
-def test_the_threshold_is_raw_cosine_and_that_of_the_embedder(world: Any) -> None:
-    world.add("n", "north")
-    world.add("ne", "north east")
-    assert len(run(compass_set(world, Compass(0.7)), query="north")) == 2
-    assert len(run(compass_set(world, Compass(0.8)), query="north")) == 1
+def test_the_threshold_is_raw_cosine_and_that_of_the_embedder() -> None:
+    assert len(run(compass_set(Compass(0.7), "north", "north east"), query="north")) == 2
+    assert len(run(compass_set(Compass(0.8), "north", "north east"), query="north")) == 1
 
 
 def test_a_threshold_that_was_set_holds_for_every_embedder(compass: BackendSet) -> None:

@@ -1,5 +1,6 @@
 """The cold tier inside a window, and what it led to (rulings T1, T2)."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,8 @@ def run(world: Any, options: Any = None, **request: Any) -> Any:
 
 
 def found_in(found: Any) -> list[str]:
-    return [fragment.uko_node.rpartition("/")[2] for fragment in found]
+    """Short names of the nodes, in order."""
+    return [re.split("[/#]", fragment.uko_node)[-1] for fragment in found]
 
 
 @pytest.fixture
@@ -30,23 +32,26 @@ def history(world: Any) -> Any:
         world.add(name, f"code of {name}")
     world.link("pool", "sockets", "imports")
     for name, days in (("cache", 2), ("pool", 6), ("queue", 20), ("login", 400)):
-        world.remember(
-            f"decision://{name}-decision",
-            f"Why the {name} is as it is",
-            days=days,
-            tier="cold",
-            metadata={"nodes": [world.node(name)]},
-        )
-    world.remember("decision://alive", "Still warm", days=1, tier="warm")
+        why = f"Why the {name} is as it is"
+        world.decide(f"{name}-plan", f"{name}-decision", why, days=days, done=True, about=[name])
+    world.decide("living-plan", "alive", "Still warm", days=1)
     return world
 
 
+DECISIONS = {"resource_types": ["decision"]}
+ALONE = {"include_current_context": False}
+
+
 def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(history: Any) -> None:
-    found = run(history, {"include_current_context": False})
-    assert found_in(found) == ["cache-decision", "pool-decision"]
-    assert found.stats["window"] == "7d"
-    (asked,) = history.past.asked
-    assert (asked["tier"], asked["as_of"]) == ("cold", history.now)
+    assert found_in(run(history, ALONE, **DECISIONS)) == ["cache-decision", "pool-decision"]
+    everything = run(history, ALONE)
+    assert set(found_in(everything)) == {
+        "cache-decision",
+        "cache-plan",
+        "pool-decision",
+        "pool-plan",
+    }
+    assert everything.stats == {"window": "7d", "historical": 4, "current": 0}
 
 
 @pytest.mark.parametrize(
@@ -55,80 +60,54 @@ def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(hist
 def test_t1_the_window_of_the_request_goes_before_the_option(
     history: Any, window: str, count: int
 ) -> None:
-    found = run(history, {"include_current_context": False}, temporal_window=window)
+    found = run(history, ALONE, temporal_window=window, **DECISIONS)
     assert len(found) == count
-    by_option = run(history, {"include_current_context": False, "default_temporal_window": window})
+    by_option = run(history, {**ALONE, "default_temporal_window": window}, **DECISIONS)
     assert found_in(by_option) == found_in(found)
 
 
 def test_t1_the_window_ends_at_the_moment_of_the_request(history: Any) -> None:
-    strategy = TemporalArchaeologyStrategy({"include_current_context": False})
+    strategy = TemporalArchaeologyStrategy(ALONE)
     earlier = history.backends("graph", "temporal").with_(now=history.now - timedelta(days=10))
-    found = strategy.assemble(ContextRequest(temporal_window="30d"), earlier, BUDGET, PlanContext())
+    found = strategy.assemble(
+        ContextRequest(temporal_window="30d", **DECISIONS), earlier, BUDGET, PlanContext()
+    )
     assert found_in(found) == ["queue-decision"]
 
 
 def test_t2_as_of_shows_the_past_as_it_stood(history: Any) -> None:
     then = history.now - timedelta(days=15)
-    found = run(history, {"include_current_context": False}, as_of=then)
-    assert found_in(found) == ["queue-decision"]
-    assert history.past.asked[-1]["as_of"] == then
+    assert found_in(run(history, ALONE, as_of=then, **DECISIONS)) == ["queue-decision"]
+    before = history.now - timedelta(days=30)
+    assert run(history, ALONE, as_of=before, **DECISIONS) == []
 
 
 def test_it_walks_from_the_records_to_what_is_linked_to_them_now(history: Any) -> None:
-    found = run(history)
-    assert set(found_in(found)) == {
-        "cache-decision",
-        "pool-decision",
-        "cache",
-        "pool",
-        "sockets",
-    }
-    assert found.stats["historical"] == 2
+    code = {"resource_types": ["source_file"]}
+    found = run(history, **code)
+    assert set(found_in(found)) == {"cache", "pool", "sockets"}
     assert found.stats["current"] == 3
-    assert set(found_in(run(history, breadth=0))) == {
-        "cache-decision",
-        "pool-decision",
-        "cache",
-        "pool",
-    }
-
-
-def test_edges_of_the_graph_lead_from_a_record_as_well(world: Any) -> None:
-    record = world.remember("notes", "what was tried", tier="cold")
-    world.add("pool", "code of pool")
-    world.link("notes", "pool", "links")
-    assert record == world.node("notes")
-    assert set(found_in(run(world))) == {"notes", "pool"}
+    assert set(found_in(run(history, breadth=0, **code))) == {"cache", "pool"}
+    assert run(history, ALONE, **code) == []
 
 
 def test_it_ranks_by_recency(history: Any) -> None:
-    found = run(history, {"include_current_context": False}, temporal_window="all")
+    found = run(history, ALONE, temporal_window="all", **DECISIONS)
     assert found_in(found) == [
         "cache-decision",
         "pool-decision",
         "queue-decision",
         "login-decision",
     ]
-    week = run(history, {"include_current_context": False}, temporal_window="7d")
+    week = run(history, ALONE, temporal_window="7d", **DECISIONS)
     assert [f.relevance_score for f in week] == pytest.approx([0.5 ** (4 / 7), 0.5 ** (12 / 7)])
 
 
 def test_it_ranks_by_relevance_too(history: Any) -> None:
-    about = run(
-        history,
-        {"include_current_context": False},
-        temporal_window="all",
-        query="Why is the login so slow?",
-    )
-    assert found_in(about)[0] == "login-decision"
-    near = run(
-        history,
-        {"include_current_context": False},
-        temporal_window="30d",
-        focus_nodes=[history.node("sockets")],
-    )
-    assert found_in(near)[0] == "pool-decision"
+    asked = {"query": "Why is the login so slow?", "temporal_window": "all", **DECISIONS}
+    assert found_in(run(history, ALONE, **asked))[0] == "login-decision"
+    focus = {"focus_nodes": [history.node("sockets")], "temporal_window": "30d", **DECISIONS}
+    assert found_in(run(history, ALONE, **focus))[0] == "pool-decision"
 
 
 def test_a_record_comes_before_what_it_led_to(history: Any) -> None:
@@ -138,16 +117,10 @@ def test_a_record_comes_before_what_it_led_to(history: Any) -> None:
 
 
 def test_kinds_metadata_and_scope_of_the_request_hold(history: Any) -> None:
-    assert found_in(run(history, resource_types=["decision"])) == [
-        "cache-decision",
-        "pool-decision",
-    ]
-    assert set(found_in(run(history, resource_types=["source_file"]))) == {
-        "cache",
-        "pool",
-        "sockets",
-    }
-    assert run(history, metadata_filter={"nodes": "elsewhere"}) == []
+    wanted = {"metadata_filter": {"plan_id": "pool-plan"}}
+    assert set(found_in(run(history, **wanted))) == {"pool-decision", "pool-plan"}
+    inside = run(history, scope=[history.node("pool")])
+    assert set(found_in(inside)) == {"pool-decision", "pool"}
     assert run(history, scope=["project://elsewhere"]) == []
 
 
@@ -171,12 +144,13 @@ def test_it_is_left_out_by_default_but_not_switched_off() -> None:
 
 @given(number=st.integers(1, 400), unit=st.sampled_from("dwmyDWMY"), age=st.floats(0.01, 1000.0))
 def test_t1_any_number_of_days_weeks_months_or_years_is_a_window(
-    empty_world: Any, number: int, unit: str, age: float
+    new_world: Any, number: int, unit: str, age: float
 ) -> None:
-    world = empty_world()
-    world.remember("decision://old", "old", days=age, tier="cold")
-    days = number * {"d": 1, "w": 7, "m": 30, "y": 365}[unit.lower()]
-    found = run(world, {"default_temporal_window": f"{number}{unit}"})
+    world = new_world()
+    with world.store:
+        world.decide("plan", "old", days=age, done=True)
+        days = number * {"d": 1, "w": 7, "m": 30, "y": 365}[unit.lower()]
+        found = run(world, {"default_temporal_window": f"{number}{unit}"}, **DECISIONS)
     assert len(found) == (1 if age <= days else 0)
 
 
