@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acms_adapters.models import (
@@ -25,6 +25,7 @@ from acms_adapters.pipeline.preamble_generator import PreambleGenerator
 from acms_adapters.pipeline.pricing import Pricing
 from acms_adapters.pipeline.report import log_results
 from acms_adapters.pipeline.run import Run
+from acms_adapters.protocols import TokenCounter
 
 _JOIN = 2  # tokens that a blank line between two texts may cost
 
@@ -73,6 +74,11 @@ class Finisher:
     def finish(self, run: Run, found: Found) -> ContextPayload:
         """Make the payload; its rendered text is within the budget."""
         log_results(found.results, run.budget.available_tokens)
+        found = replace(
+            found,
+            fragments=_counted(found.fragments, run.counter),
+            reserve=_counted(found.reserve, run.counter),
+        )
         inherited = self._inherit(run, ())
         if inherited.strategy != "none":
             spent = inherited.rendered_tokens + (_JOIN if inherited.fragments else 0)
@@ -168,6 +174,18 @@ class Finisher:
             strategy_success_rate=answered / len(found.results) if found.results else 0.0,
         )
         return payload.model_copy(update={"metrics": metrics})
+
+
+def _counted(
+    fragments: Sequence[ContextFragment], counter: TokenCounter
+) -> tuple[ContextFragment, ...]:
+    """The fragments with real counts where nobody declared any: an estimate is no declaration."""
+    return tuple(
+        fragment
+        if "token_count" in fragment.model_fields_set
+        else fragment.model_copy(update={"token_count": counter.count(fragment.content)})
+        for fragment in fragments
+    )
 
 
 def _less(budget: ContextBudget, tokens: int) -> ContextBudget:
