@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from acms_adapters.backends.sqlite.database import Database
-from acms_adapters.backends.sqlite.filters import matches, one_of, strings
+from acms_adapters.backends.sqlite.filters import matches, one_of, scope_condition, strings
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
 from acms_adapters.backends.sqlite.hits import BATCH, batches
 from acms_adapters.backends.sqlite.references import resolve_mentions
@@ -166,8 +166,19 @@ class SQLiteStore:
         with self._database.reading() as connection:
             return dict(connection.execute("SELECT uri, content_hash FROM resources ORDER BY uri"))
 
+    def resources_under(self, scope: Sequence[str]) -> list[str]:
+        """Resources with a node, or with the source of one, under a prefix (ruling B5), sorted."""
+        wanted = scope_condition(scope)
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT r.uri FROM resources r JOIN nodes n ON n.owner = r.id"
+                f" WHERE {wanted.sql} ORDER BY r.uri",
+                wanted.params,
+            )
+            return [uri for (uri,) in rows]
+
     def vector_hashes(self) -> dict[str, str]:
-        """Hash of the searched text of every node that has one, by URI."""
+        """Hash of the text of every node that is searched, by URI."""
         with self._database.reading() as connection:
             return dict(
                 connection.execute(f"SELECT n.uri, n.text_hash FROM nodes n WHERE {_EMBEDDED}")
