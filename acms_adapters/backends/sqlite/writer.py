@@ -148,7 +148,7 @@ def _write_node(
         node.tier,
         to_micros(node.created_at),
         at,
-        content_hash(texts[at]) if at in texts and any(node.fields.values()) else None,
+        content_hash(texts[at]) if at in texts and node.fields else None,
         metadata,
     )
     write_row(connection, number, values)
