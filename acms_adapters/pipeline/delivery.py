@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +15,8 @@ from acms_adapters.models import (
     LedgerEntry,
     LeftOut,
 )
+from acms_adapters.models.fragment import detached
 from acms_adapters.models.scores import rescale
-
-_ATOMS = (str, int, float, bool, type(None))
 
 
 class DeliveryError(StrategyError):
@@ -59,7 +57,8 @@ def receive(
         tokens: Its share.
         max_fragments: What is ranked lower than that many is left out.
         reserve: Keep what lies beyond the share as reserve instead of leaving it out.
-        stop: Asked before each fragment; True ends the reading.
+        stop: Asked before each fragment of a lazy iterable, which may be endless; True ends the
+            reading.
 
     Raises:
         DeliveryError: Something else than fragments.
@@ -109,8 +108,9 @@ def _read(delivered: Any, stop: Callable[[], bool]) -> list[ContextFragment]:
     if isinstance(delivered, str | bytes) or not isinstance(delivered, Iterable):
         raise DeliveryError(f"expected a list of ContextFragment, not {_short(delivered)}")
     fragments: list[ContextFragment] = []
+    lazy = not isinstance(delivered, Sized)
     for item in delivered:
-        if stop():
+        if lazy and stop():
             break
         if not _is_whole(item):
             raise DeliveryError(
@@ -144,20 +144,16 @@ def _rank(scored: tuple[float, ContextFragment]) -> tuple[float, str, int, str]:
 
 
 def _stamp(fragment: ContextFragment, strategy: str, score: float) -> ContextFragment:
+    """The fragment with its strategy and score, shared neither with strategies nor callers."""
     provenance = fragment.provenance
-    if (provenance.strategy, provenance.score) != (strategy, score):
-        provenance = provenance.model_copy(update={"strategy": strategy, "score": score})
-    # metadata is copied too: strategies and callers may keep what they handed over
-    changes = {
-        "provenance": provenance,
-        "relevance_score": score,
-        "metadata": {name: _copied(value) for name, value in fragment.metadata.items()},
-    }
-    return fragment.model_copy(update=changes)
-
-
-def _copied(value: Any) -> Any:
-    return value if isinstance(value, _ATOMS) else copy.deepcopy(value)
+    if (provenance.strategy, provenance.score, fragment.relevance_score) != (
+        strategy,
+        score,
+        score,
+    ):
+        stamped = provenance.model_copy(update={"strategy": strategy, "score": score})
+        fragment = fragment.model_copy(update={"provenance": stamped, "relevance_score": score})
+    return detached(fragment)
 
 
 def _entry(

@@ -422,6 +422,21 @@ async def test_coroutines_need_no_worker(stub: Any) -> None:
     assert [r.failure for r in results] == [None] * 3
 
 
+async def test_a_coroutine_takes_no_worker_from_a_plain_strategy(stub: Any) -> None:
+    plain_ran = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Native(stub):  # type: ignore[misc, valid-type]
+        async def aassemble(self, *_: Any) -> Any:
+            async with asyncio.timeout(GUARD_SECONDS):
+                await plain_ran.wait()
+            return []
+
+    plain = stub("b", assemble=lambda *_: loop.call_soon_threadsafe(plain_ran.set) and [])
+    results = await StrategyExecutor(max_workers=1).aexecute({Native("a"): 9, plain: 9}, None, None)
+    assert [r.failure for r in results] == [None, None]
+
+
 async def test_a_coroutine_that_hangs_is_cancelled_at_its_timeout(
     stub: Any, fake_clock: Any
 ) -> None:
@@ -464,6 +479,32 @@ async def test_a_cancelled_call_cancels_its_coroutines_and_is_no_failure_of_thei
         with pytest.raises(asyncio.CancelledError):
             await call
         await cancelled.wait()
+    assert executor.breaker("a").state == "closed"
+
+
+async def test_s8_a_cancelled_probe_lets_the_next_one_through(
+    stub: Any, fake_clock: Any, never: threading.Event
+) -> None:
+    started = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    acts: list[Callable[..., Any]] = [
+        raises(ValueError()),
+        lambda *_: loop.call_soon_threadsafe(started.set) and never.wait(GUARD_SECONDS),
+        lambda *_: [],
+    ]
+    strategy = stub("a", assemble=lambda *arguments: acts.pop(0)(*arguments))
+    executor = StrategyExecutor(circuit_breaker_threshold=1, clock=fake_clock)
+    await executor.aexecute({strategy: 9}, None, None)
+    fake_clock.advance(60)
+    probe = asyncio.create_task(executor.aexecute({strategy: 9}, None, None))
+    async with asyncio.timeout(GUARD_SECONDS):
+        await started.wait()
+    assert executor.breaker("a").refuses
+    probe.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await probe
+    (result,) = await executor.aexecute({strategy: 9}, None, None)
+    assert result.failure is None
     assert executor.breaker("a").state == "closed"
 
 
