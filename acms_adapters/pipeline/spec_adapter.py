@@ -41,9 +41,11 @@ class SpecStrategyAdapter:
         Raises:
             TypeError: It is neither form, or could be both.
         """
-        if isinstance(strategy, cls) or form_of(strategy) == "native":
-            return cast(ContextStrategy, strategy)
-        return cls(strategy)
+        if isinstance(strategy, cls):
+            return (
+                strategy if strategy._form == "short" else cast(ContextStrategy, strategy.strategy)
+            )
+        return cast(ContextStrategy, strategy) if form_of(strategy) == "native" else cls(strategy)
 
     @property
     def name(self) -> str:
@@ -54,6 +56,11 @@ class SpecStrategyAdapter:
     def capabilities(self) -> StrategyCapabilities:
         """What the strategy declares."""
         return cast(StrategyCapabilities, self.strategy.capabilities)
+
+    @property
+    def options(self) -> Any:
+        """The strategy's own options; None where it has none."""
+        return getattr(self.strategy, "options", None)
 
     def missing(self, backends: BackendSet) -> tuple[str, ...]:
         """Names of backends it cannot do without; the short form does without any."""

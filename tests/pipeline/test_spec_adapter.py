@@ -15,6 +15,7 @@ from acms_adapters.models import (
     Rendering,
     SearchHit,
     StrategyCapabilities,
+    StrategyOptions,
 )
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter, missing_backends
 from acms_adapters.protocols import BackendSet
@@ -104,6 +105,18 @@ def test_s1_the_guides_class_works_as_printed() -> None:
     assert [f.uko_node for f in chosen] == ["hot", "cold"]
 
 
+def test_s1_bridging_twice_changes_nothing() -> None:
+    once = SpecStrategyAdapter.bridge(MyCustomStrategy())
+    assert SpecStrategyAdapter.bridge(once) is once
+
+
+def test_the_options_of_a_bridged_strategy_stay_visible() -> None:
+    strategy = Form(lambda request: 1, lambda fragments, budget: [])
+    assert SpecStrategyAdapter(strategy).options is None
+    strategy.options = StrategyOptions(timeout_seconds=5)  # type: ignore[attr-defined]
+    assert SpecStrategyAdapter(strategy).options.timeout_seconds == 5
+
+
 def test_s1_the_short_form_needs_no_backend_because_it_sees_none() -> None:
     assert missing_backends(SpecStrategyAdapter(MyCustomStrategy()), BackendSet()) == ()
 
@@ -120,7 +133,7 @@ def test_s1_an_adapter_may_hold_a_native_strategy_too(stub: Any) -> None:
     assert adapter.missing(BackendSet()) == ("graph",)
     found = adapter.assemble(ContextRequest(), BackendSet(), ContextBudget(max_tokens=20), NO_PLAN)
     assert [f.content for f in found] == ["native"]
-    assert SpecStrategyAdapter.bridge(adapter) is adapter
+    assert SpecStrategyAdapter.bridge(adapter) is adapter.strategy
 
 
 def wrapped(function: Any) -> Any:

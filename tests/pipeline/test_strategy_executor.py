@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -867,3 +868,30 @@ def test_an_idle_worker_is_used_again() -> None:
         workers.submit(note)
         assert done.wait(GUARD_SECONDS)
     assert len(set(idents)) < 50
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_workers_can_be_used_in_a_process_that_was_forked() -> None:
+    program = """
+import os, threading
+from acms_adapters.pipeline.workers import Workers
+
+workers = Workers()
+for _ in range(5):  # leaves idle threads behind
+    done = threading.Event()
+    workers.submit(done.set)
+    done.wait(60)
+child = os.fork()
+if child == 0:
+    done = threading.Event()
+    workers.submit(done.set)
+    os._exit(0 if done.wait(60) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=2 * GUARD_SECONDS,
+    )
+    assert ran.stdout.strip() == "0", ran.stderr
