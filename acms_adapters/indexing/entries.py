@@ -25,8 +25,8 @@ from acms_adapters.models.base import as_utc, repair_text
 from acms_adapters.models.fragment import MAX_DEPTH
 from acms_adapters.models.surplus import nest_surplus
 
-FORMAT = "entry-1"
-"""Part of every hash, so that entries are made anew when this module makes them otherwise."""
+FORMAT = "entry-1:"
+"""How every entry's hash begins; another one makes all of them be written anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +176,11 @@ def with_ties(entry: Entry, ties: Iterable[Edge]) -> Entry:
 
 
 def _hash(entry: Entry) -> str:
-    values: list[Any] = [FORMAT]
+    values: list[Any] = []
     for name in Entry.__slots__:
         value = getattr(entry, name)
         values.append([name, dict(value) if isinstance(value, Mapping) else value])
-    return _digest(values)
+    return FORMAT + _digest(values)
 
 
 def _digest(value: Any) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from acms_adapters.models.base import repair_text
+
 Progress = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and how much there is."""
 
@@ -22,6 +24,10 @@ class Skip:
 
     name: str
     reason: str
+
+    def __post_init__(self) -> None:
+        """A file's name may hold bytes that are no text."""
+        object.__setattr__(self, "name", repair_text(self.name))
 
     def __str__(self) -> str:
         """For people."""

@@ -106,6 +106,12 @@ class Scanner:
                     yield found
             waiting.extend((one, rules) for one in reversed(inner))
 
+    def passes_over(self, file: Path) -> bool:
+        """Whether a file is there but of none of the included patterns."""
+        if self.include is None or self.include.match_file(self._path(file)):
+            return False
+        return file.is_file()
+
     def _look(self, place: Path, rules: GitIgnore) -> FoundFile | Skip | Path | None:
         """A file, why it is left out, a folder to go into, or nothing worth a word."""
         path = self._path(place)

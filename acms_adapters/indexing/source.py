@@ -12,6 +12,7 @@ from acms_adapters.indexing.lines import lines_between
 from acms_adapters.indexing.parts import OUTLINE_TOKENS, rough_tokens, split_parts
 from acms_adapters.indexing.prose import lead_sentence
 from acms_adapters.models import Edge, IndexedNode, Reference
+from acms_adapters.models.base import repair_text
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS, MAX_DEPTH
 
 OUTLINE_DEPTHS = (4, 2, 0)
@@ -67,7 +68,7 @@ class SourceText:
             lines: Its first and last line, from 1.
             is_container: Whether it is found by its outline, because its members are nodes too.
         """
-        kept = keep_renderings(renderings)
+        kept, path = keep_renderings(renderings), repair_text(self.path)
         whole = not is_container and MAX_DEPTH in kept
         return IndexedNode(
             uko_node=uri,
@@ -77,10 +78,10 @@ class SourceText:
             resource_type=self.resource_type,
             parent=parent,
             names=tuple(dict.fromkeys(name for name in names if name)),
-            fields={"path": self.path, **{name: text for name, text in fields.items() if text}},
+            fields={"path": path, **{name: text for name, text in fields.items() if text}},
             renderings=kept,
             searched_depth=MAX_DEPTH if whole else outline_depth(kept),
-            metadata={"path": self.path, "kind": kind, "resource_type": self.resource_type},
+            metadata={"path": path, "kind": kind, "resource_type": self.resource_type},
             created_at=self.changed,
         )
 

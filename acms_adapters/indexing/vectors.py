@@ -1,0 +1,177 @@
+"""Vectors of a store's texts, kept in step with them (rulings B7, B8)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from acms_adapters.backends.chroma import ChromaVectorBackend
+from acms_adapters.backends.embedders import as_embedder, default_embedder
+from acms_adapters.backends.sqlite import SQLiteStore
+from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
+from acms_adapters.errors import MissingExtraError, StoreError
+from acms_adapters.indexing.report import Progress
+from acms_adapters.models import SearchHit
+from acms_adapters.protocols import Embedder
+
+AUTO = "auto"
+
+MAX_EMBEDDED_CHARS = 8_000
+"""Characters of a text that are embedded: what most models read of it at most."""
+
+_BATCH = 500
+_FOLDER = "chroma"
+_NOTE = "vectors.json"
+
+logger = logging.getLogger("acms_adapters")
+
+
+class NodeVectors:
+    """Keeps a vector for each text that a store searches.
+
+    Args:
+        index: Where the vectors are.
+        embedder: Makes them.
+        texts: The store whose texts they are of.
+        note: File that says up to which write the vectors are complete; None for memory.
+    """
+
+    def __init__(
+        self, index: VectorIndex, embedder: Embedder, texts: SQLiteStore, *, note: Path | None
+    ) -> None:
+        self.index = index
+        self.embedder = embedder
+        self._texts = texts
+        self._note = note
+        self._known: tuple[str, dict[str, str]] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the vectors outlive this object."""
+        return self._note is not None
+
+    def update(self, progress: Progress, *, renamed: Collection[str] = ()) -> None:
+        """Embed texts that are new or changed, and forget those that are gone.
+
+        Args:
+            renamed: Nodes whose title may have changed while their text did not.
+        """
+        generation = self._texts.generation
+        if not renamed and self._is_complete(generation):
+            return
+        wanted, known = self._texts.vector_hashes(), self._hashes()
+        gone = known.keys() - wanted.keys()
+        if gone:
+            self.index.remove(sorted(gone))
+        stale = [n for n, h in wanted.items() if known.get(n) != h or n in renamed]
+        done = 0
+        for batch in _batches(sorted(stale), _BATCH):
+            self._embed(batch, wanted)
+            done += len(batch)
+            progress("embedding", done, len(stale))
+        self._known = (self.index.stamp, wanted)
+        if self._note is not None:
+            said = {"embedder": self.embedder.name, "at": [generation, self.index.stamp]}
+            self._note.write_text(json.dumps(said), encoding="utf-8")
+
+    def _embed(self, nodes: Sequence[str], hashes: dict[str, str]) -> None:
+        hits = [hit for hit in self._texts.graph.get(nodes) if hit.content]
+        if not hits:
+            return
+        places = [hit.provenance for hit in hits]
+        self.index.upsert(
+            [hit.uko_node for hit in hits],
+            self.embedder.embed_documents([embedded_text(hit) for hit in hits]),
+            hashes=[hashes[hit.uko_node] for hit in hits],
+            resource_uris=[place.resource_uri if place else "" for place in places],
+            resource_types=[place.resource_type if place else "" for place in places],
+        )
+
+    def _hashes(self) -> dict[str, str]:
+        stamp = self.index.stamp
+        if self._known is None or self._known[0] != stamp:
+            self._known = (stamp, self.index.hashes())
+        return self._known[1]
+
+    def _is_complete(self, generation: int) -> bool:
+        if self._note is None:
+            return False
+        return read_note(self._note).get("at") == [generation, self.index.stamp]
+
+
+def embedded_text(hit: SearchHit) -> str:
+    """What is embedded of a node: its title, where its text does not begin with it, and its text."""
+    title, text = hit.metadata.get("title"), hit.content or ""
+    if isinstance(title, str) and title.strip() and not text.startswith(title):
+        text = f"{title.strip()}\n\n{text}"
+    return text[:MAX_EMBEDDED_CHARS]
+
+
+def open_vectors(
+    texts: SQLiteStore, folder: Path | None, embedder: Any, *, read_only: bool, rebuild: bool
+) -> NodeVectors | None:
+    """Vectors of a store, in Chroma if it is installed and there is a folder, else in memory.
+
+    Args:
+        embedder: What `as_embedder` reads; ``auto`` for the one that made the store, else the best
+            that is installed.
+        rebuild: Drop vectors that another embedder made.
+
+    Returns:
+        None without an embedder, and where a store that is only read has no vectors.
+
+    Raises:
+        EmbedderMismatchError: Another embedder made the vectors that are there.
+    """
+    note = folder / _NOTE if folder else None
+    chosen = _choose(embedder, read_note(note).get("embedder") if note else None)
+    if chosen is None:
+        return None
+
+    def hydrate(nodes: Sequence[str]) -> dict[str, SearchHit]:
+        return {hit.uko_node: hit for hit in texts.graph.get(nodes)}
+
+    if folder is None or importlib.util.find_spec("chromadb") is None:
+        memory = MemoryVectorBackend(embedder_name=chosen.name, hydrate=hydrate)
+        return NodeVectors(memory, chosen, texts, note=None)
+    if read_only and not (folder / _FOLDER).is_dir():
+        return None
+    try:
+        index = ChromaVectorBackend(
+            folder / _FOLDER, embedder_name=chosen.name, hydrate=hydrate, rebuild=rebuild
+        )
+    except StoreError as error:
+        if not read_only:
+            raise
+        logger.warning("nothing is found by its vector: %s", error)
+        return None
+    return NodeVectors(index, chosen, texts, note=note)
+
+
+def read_note(note: Path) -> dict[str, Any]:
+    """What the last complete update wrote; nothing if there is none that can be read."""
+    try:
+        said = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _choose(embedder: Any, made_by: Any) -> Embedder | None:
+    if not isinstance(embedder, str) or embedder != AUTO:
+        return as_embedder(embedder)
+    try:
+        return as_embedder(made_by) or default_embedder()
+    except (MissingExtraError, ValueError):  # one that cannot be made from its name
+        return default_embedder()
+
+
+def _batches(nodes: Iterable[str], size: int) -> Iterator[list[str]]:
+    rest = iter(nodes)
+    while batch := list(islice(rest, size)):
+        yield batch
