@@ -227,6 +227,14 @@ class TestRepetition:
         assert result.fragments == ()
         assert (result.left_out[0].reason, result.left_out[0].other) == (LeftOut.CONTAINED, "own")
 
+    def test_an_equal_text_of_another_node_of_the_resource_is_not_inherited(self) -> None:
+        source = FragmentProvenance(resource_uri="project://app/a.py")
+        own = fragment("a.py", content="x = 1\n", provenance=source)
+        same = fragment("a.py#x", content="x = 1", provenance=source)
+        result = inherited(child(parent_of(same)), fetched=[own])
+        assert result.fragments == ()
+        assert result.left_out[0].reason is LeftOut.CONTAINED
+
     def test_a_text_around_a_fetched_text_is_not_inherited_either(self) -> None:
         source = FragmentProvenance(resource_uri="project://app/a.py")
         whole = fragment("whole", content="class A:\n    def m(self): ...\n", provenance=source)
@@ -292,6 +300,14 @@ class TestWhatIsWanted:
         metadata = inherited(request, 2000).metadata
         assert metadata is not None
         assert metadata.source_decision_ids == ("D1",)
+
+    def test_k3_what_was_fetched_tells_where_the_focus_stands(self) -> None:
+        source = FragmentProvenance(resource_uri="file:a")
+        own = fragment("own", content="fetched", provenance=source)
+        near = fragment("near", 0.1, provenance=source)
+        request = child(parent_of(*PARENT.fragments, near), focus_nodes=["project://app/own"])
+        assert ids(inherited(request))[0] == "f0"
+        assert ids(inherited(request, fetched=[own]))[0] == "near"
 
     @pytest.mark.parametrize(
         ("filters", "reason"),

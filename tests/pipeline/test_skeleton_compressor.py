@@ -263,6 +263,12 @@ class TestOrder:
         child = fit(parent, 1000, self.NODES, graph=graph)
         assert ids(child) == ["focus", "one", "far", "two"]
 
+    def test_k3_what_stands_in_a_resource_one_hop_away_is_near(self) -> None:
+        method = located("b.py#m", "project://app/b.py", relevance=0.1)
+        edge = Edge(source="project://app/focus", target="project://app/b.py", relation="imports")
+        parent = bare(self.FAR, method)
+        assert ids(fit(parent, 1000, self.NODES, graph=Graph([edge]))) == ["b.py#m", "far"]
+
     def test_a_graph_that_fails_only_costs_the_hop(self, caplog: pytest.LogCaptureFixture) -> None:
         class Broken(Graph):
             def neighbors(self, nodes: Sequence[str], **options: Any) -> list[Edge]:
@@ -312,8 +318,9 @@ class TestRenderings:
 
     def test_a_rendering_is_not_made_deeper_than_the_parent_read(self) -> None:
         shallow = fragment("a", content="class A: ... and more text", detail_depth=2)
-        child = fit(bare(shallow), 10, renderings=self.TEXTS)
-        assert [f.detail_depth for f in child.fragments] == [0]
+        for budget, depth in ((10, 0), (25, 0), (26, 2)):
+            child = fit(bare(shallow), budget, renderings=self.TEXTS)
+            assert [f.detail_depth for f in child.fragments] == [depth]
 
     def test_what_fits_at_no_depth_tells_what_the_smallest_needed(self) -> None:
         child = fit(bare(self.FULL), 0, renderings=self.TEXTS)
