@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from acms_adapters.indexing.python_tree import Definition, FunctionNode
 from acms_adapters.indexing.source import SourceText
@@ -19,7 +20,7 @@ from acms_adapters.models import Edge, Reference
 
 _BUILTINS = frozenset(dir(builtins))
 _EVERYDAY = frozenset(  # methods of the built-in types say nothing about who is called
-    name for kind in (str, bytes, list, dict, set, tuple, int, float, object) for name in dir(kind)
+    name for kind in (str, bytes, list, dict, set, tuple, int, float, Path) for name in dir(kind)
 ) | {"close", "read", "write", "flush", "open", "send", "put", "run", "set", "main", "setdefault"}
 _SELF = ("self", "cls", "super()")
 
@@ -68,23 +69,20 @@ class _Reader:
             self.defined.setdefault(definition.name, self.uris[id(definition)])
             if definition.kind == "class":
                 self.classes.setdefault(definition.name, definition)
-        for statement in file.own:
-            self.imports |= self._imported(ast.walk(statement))
+        self.imports |= self._imported(_Seen.of(file.own).imports)
 
     def ties(self, definition: Definition, owner: Definition | None) -> Iterator[Target]:
         uri = self.uris[id(definition)]
-        nodes = [node for root in _roots(definition) for node in ast.walk(root)]
+        seen = _Seen.of(_roots(definition))
         scope = self.imports
         if definition.kind == "function":
-            hidden = _hidden_names(nodes)
-            scope = {name: path for name, path in scope.items() if name not in hidden}
-            scope |= dict.fromkeys(hidden, "") | self._imported(nodes)
-        for path in self._import_paths(nodes):
+            scope = {name: path for name, path in scope.items() if name not in seen.names}
+            scope |= dict.fromkeys(seen.names, "") | self._imported(seen.imports)
+        for path in self._import_paths(seen.imports):
             yield Reference(source=uri, name=path, relation="imports")
         for base in self._bases(definition):
             yield from self._tie(uri, base, "inherits", owner, self.imports)
-        called = [node.func for node in nodes if isinstance(node, ast.Call)]
-        for node in [*called, *_decorators(definition)]:
+        for node in [*seen.called, *_decorators(definition)]:
             yield from self._tie(uri, _chain(node), "calls", owner or definition, scope)
 
     def _tie(
@@ -146,27 +144,26 @@ class _Reader:
         chains = [_chain(base.value if isinstance(base, ast.Subscript) else base) for base in bases]
         return [chain for chain in chains if chain]
 
-    def _imported(self, nodes: Iterator[ast.AST] | list[ast.AST]) -> dict[str, str]:
+    def _imported(self, imports: Iterable[ast.Import | ast.ImportFrom]) -> dict[str, str]:
         """What each imported name stands for, as a dotted path."""
         table = {}
-        for node in nodes:
+        for node in imports:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     top = alias.name.split(".")[0]
                     table[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 module = self._module(node)
                 for alias in node.names:
                     table[alias.asname or alias.name] = f"{module}.{alias.name}".lstrip(".")
         return table
 
-    def _import_paths(self, nodes: Sequence[ast.AST]) -> Iterator[str]:
+    def _import_paths(self, imports: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[str]:
         """Dotted paths that are imported: the module, and what is taken from it."""
-        for node in nodes:
-            paths: list[str] = []
+        for node in imports:
             if isinstance(node, ast.Import):
                 paths = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 module = self._module(node)
                 names = [alias.name for alias in node.names if alias.name != "*"]
                 paths = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
@@ -182,6 +179,37 @@ class _Reader:
         return ".".join([*package, *([node.module] if node.module else [])])
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What stands in some syntax.
+
+    Attributes:
+        names: Arguments and local names, which hide what the file knows by that name.
+    """
+
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    called: list[ast.expr] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, roots: Sequence[ast.AST]) -> _Seen:
+        seen = cls()
+        for root in roots:
+            for node in ast.walk(root):
+                if isinstance(node, ast.Name):
+                    if isinstance(node.ctx, ast.Store):
+                        seen.names.add(node.id)
+                elif isinstance(node, ast.Call):
+                    seen.called.append(node.func)
+                elif isinstance(node, ast.arg):
+                    seen.names.add(node.arg)
+                elif isinstance(node, ast.Import | ast.ImportFrom):
+                    seen.imports.append(node)
+                elif isinstance(node, FunctionNode) and node is not root:
+                    seen.names.add(node.name)
+        return seen
+
+
 def _roots(definition: Definition) -> Sequence[ast.AST]:
     """Syntax that speaks for a definition itself, not for its members."""
     if definition.kind == "file":
@@ -193,15 +221,6 @@ def _roots(definition: Definition) -> Sequence[ast.AST]:
 
 def _decorators(definition: Definition) -> list[ast.expr]:
     return [found for node in definition.syntax for found in getattr(node, "decorator_list", [])]
-
-
-def _hidden_names(nodes: Sequence[ast.AST]) -> set[str]:
-    """Arguments and local names of a function, which hide what the file knows by that name."""
-    hidden = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    hidden |= {
-        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    return hidden | {node.name for node in nodes[1:] if isinstance(node, FunctionNode)}
 
 
 def _chain(node: ast.expr) -> list[str]:

@@ -105,7 +105,7 @@ class NodeVectors:
 
 
 def embedded_text(hit: SearchHit) -> str:
-    """What is embedded of a node: its title, where its text does not begin with it, and its text."""
+    """What is embedded of a node: its title, unless its text begins with it, and its text."""
     title, text = hit.metadata.get("title"), hit.content or ""
     if isinstance(title, str) and title.strip() and not text.startswith(title):
         text = f"{title.strip()}\n\n{text}"
@@ -163,12 +163,15 @@ def read_note(note: Path) -> dict[str, Any]:
 
 
 def _choose(embedder: Any, made_by: Any) -> Embedder | None:
+    chosen: Embedder | None
     if not isinstance(embedder, str) or embedder != AUTO:
-        return as_embedder(embedder)
+        chosen = as_embedder(embedder)
+        return chosen
     try:
-        return as_embedder(made_by) or default_embedder()
+        chosen = as_embedder(made_by)
     except (MissingExtraError, ValueError):  # one that cannot be made from its name
-        return default_embedder()
+        chosen = None
+    return chosen or default_embedder()
 
 
 def _batches(nodes: Iterable[str], size: int) -> Iterator[list[str]]:
