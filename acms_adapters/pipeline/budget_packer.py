@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acms_adapters.models import TIERS, ContextBudget, ContextFragment, Layout, LedgerEntry, Tier
 from acms_adapters.models.estimate import estimate_tokens
-from acms_adapters.pipeline.filling import Filling
+from acms_adapters.pipeline.departures import Departures
+from acms_adapters.pipeline.filling import Filling, Pool
 from acms_adapters.pipeline.packing_rules import (
     DEPTH_FALLBACK_STEPS,
     MIN_FRAGMENT_TOKENS,
     PackingRules,
 )
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Scored, packing_order
+from acms_adapters.pipeline.ranking import Scored
 from acms_adapters.pipeline.renderings import Alternatives, LowerRenderings
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
@@ -28,16 +29,21 @@ class Packing:
 
     Attributes:
         kept: In packing order.
-        left_out: An entry for every other candidate.
+        departures: Every other candidate, and why it was left out.
         rendered_tokens: Tokens of the text that will be read; declared ones without a counter.
         drawn: Alternatives (by `id`) that were admitted in place of a candidate; each is in `kept`
-            or `left_out`.
+            or `departures`.
     """
 
     kept: tuple[ContextFragment, ...]
-    left_out: tuple[LedgerEntry, ...] = ()
+    departures: Departures = field(default_factory=Departures)
     rendered_tokens: int = 0
     drawn: frozenset[int] = frozenset()
+
+    @property
+    def left_out(self) -> tuple[LedgerEntry, ...]:
+        """An entry for each departure, made anew each time."""
+        return tuple(self.departures.entries())
 
 
 class BudgetPacker:
@@ -117,7 +123,7 @@ def pack(
     """
     rules = rules or PackingRules()
     pricing = pricing or Pricing()
-    ranked = packing_order(tuple(scored), tier_priority=rules.tier_priority)
+    pool = Pool.of(tuple(scored), rules.tier_priority)
     lower = LowerRenderings(
         steps=rules.depth_fallback_steps,
         min_tokens=rules.min_fragment_tokens,
@@ -127,8 +133,8 @@ def pack(
     )
 
     def fill(prices: Pricing) -> Filling:
-        filling = Filling(available, rules=rules, pricing=prices, lower=lower)
-        filling.fill(ranked)
+        filling = Filling(pool, available, rules=rules, pricing=prices, lower=lower)
+        filling.fill()
         return filling
 
     filling = fill(pricing)
@@ -152,4 +158,4 @@ def _is_credible(filling: Filling, available: int) -> bool:
 
 
 def _packing(filling: Filling, rendered: int) -> Packing:
-    return Packing(filling.kept, tuple(filling.left_out), rendered, frozenset(filling.drawn))
+    return Packing(filling.kept, filling.departures, rendered, frozenset(filling.drawn))

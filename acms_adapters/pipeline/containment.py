@@ -2,45 +2,122 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+
 from acms_adapters.models import ContextFragment
 
+_FEW = 16  # so many texts are sooner compared than indexed
+_PROBED_WORDS = 16
 _MOST_OCCURRENCES = 16  # a text of one repeated letter would be found everywhere
 
 
 class PackedTexts:
-    """Texts of packed fragments, by resource; each is known by a number of the caller's."""
+    """Texts of packed fragments, by resource; each is known by a number of the caller's.
 
-    def __init__(self) -> None:
-        self._texts: dict[str, dict[int, str]] = {}
+    Args:
+        resources: Those that several candidates come from; others are not looked at.
+    """
+
+    def __init__(self, resources: Collection[str]) -> None:
+        self._resources = {resource: _Texts() for resource in resources}
 
     def add(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment up."""
-        texts = self._texts.setdefault(fragment.provenance.resource_uri, {})
-        texts[number] = passage(fragment.content)
+        texts = self._resources.get(fragment.provenance.resource_uri)
+        if texts is not None:
+            texts.add(number, passage(fragment.content))
 
     def remove(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment out."""
-        del self._texts[fragment.provenance.resource_uri][number]
+        texts = self._resources.get(fragment.provenance.resource_uri)
+        if texts is not None:
+            del texts.all[number]
 
-    def touches(self, fragment: ContextFragment) -> bool:
-        """Whether anything of the fragment's resource is packed."""
-        return bool(self._texts.get(fragment.provenance.resource_uri))
+    def compare(self, fragment: ContextFragment) -> tuple[int | None, Collection[int]]:
+        """Number of a packed fragment whose text holds this one's, and of those it holds."""
+        texts = self._resources.get(fragment.provenance.resource_uri)
+        if texts is None or not texts.all:
+            return None, ()
+        text = passage(fragment.content)
+        outer = texts.around(text)
+        return outer, texts.inside(text) if outer is None else ()
 
-    def around(self, fragment: ContextFragment) -> int | None:
-        """Number of a packed fragment whose text holds this one's; None if there is none."""
-        texts = self._texts.get(fragment.provenance.resource_uri)
-        if not texts:
+
+class _Texts:
+    """Passages of one resource. Of many, only those with a pair of words in common are compared.
+
+    A passage inside another shares all its pairs of neighbouring words with it but the first and
+    the last, whose words may be cut; the longest of those at its beginning is its probe.
+    """
+
+    def __init__(self) -> None:
+        self.all: dict[int, str] = {}
+        self._shortest = self._longest = 0
+        self._waiting: list[int] = []
+        self._by_pair: dict[_Pair, list[int]] = {}
+        self._by_probe: dict[_Pair, list[int]] = {}
+
+    def add(self, number: int, text: str) -> None:
+        """Take a passage up."""
+        self._shortest = min(self._shortest or len(text), len(text))
+        self._longest = max(self._longest, len(text))
+        self.all[number] = text
+        self._waiting.append(number)
+
+    def around(self, text: str) -> int | None:
+        """Number of a passage that holds `text`."""
+        if len(text) >= self._longest:
             return None
-        text = passage(fragment.content)
-        return next((n for n, outer in texts.items() if contains(outer, text)), None)
+        near: Iterable[tuple[int, str]] = self.all.items()
+        if len(self.all) > _FEW and (probe := _probe(text)) != _NO_PAIR:
+            self._index()
+            near = self._known(self._by_pair.get(probe, ()))
+        return next((n for n, outer in near if text in outer and contains(outer, text)), None)
 
-    def inside(self, fragment: ContextFragment) -> list[int]:
-        """Numbers of the packed fragments whose text this one's holds."""
-        texts = self._texts.get(fragment.provenance.resource_uri)
-        if not texts:
-            return []
-        text = passage(fragment.content)
-        return [number for number, inner in texts.items() if contains(text, inner)]
+    def inside(self, text: str) -> Collection[int]:
+        """Numbers of the passages that `text` holds."""
+        if len(text) <= self._shortest:
+            return ()
+        near: Iterable[tuple[int, str]] = self.all.items()
+        if len(self.all) > _FEW:
+            self._index()
+            probes = self._by_probe.keys() & {_NO_PAIR, *_pairs(text)}
+            near = self._known(sorted(n for probe in probes for n in self._by_probe[probe]))
+        return [n for n, inner in near if inner in text and contains(text, inner)]
+
+    def _known(self, numbers: Iterable[int]) -> Iterable[tuple[int, str]]:
+        return ((number, self.all[number]) for number in numbers if number in self.all)
+
+    def _index(self) -> None:
+        for number, text in self._known(self._waiting):
+            self._by_probe.setdefault(_probe(text), []).append(number)
+            for pair in set(_pairs(text)):
+                self._by_pair.setdefault(pair, []).append(number)
+        self._waiting.clear()
+
+
+_Pair = tuple[str, str]
+_NO_PAIR = ("", "")
+
+
+def _pairs(text: str) -> Iterable[_Pair]:
+    words = text.split()
+    return pairwise(words)
+
+
+def _probe(text: str) -> _Pair:
+    """The longest pair of whole words at the beginning of a passage."""
+    words = text.split(None, _PROBED_WORDS)[1:-1]
+    pairs = pairwise(words)
+    return max(pairs, key=lambda pair: len(pair[0]) + len(pair[1]), default=_NO_PAIR)
+
+
+def shared_resources(fragments: Iterable[ContextFragment]) -> frozenset[str]:
+    """Resources that several fragments come from."""
+    found = Counter([fragment.provenance.resource_uri for fragment in fragments])
+    return frozenset(resource for resource, number in found.items() if number > 1)
 
 
 def passage(content: str) -> str:

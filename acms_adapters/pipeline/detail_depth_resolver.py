@@ -7,7 +7,7 @@ docs/decisions/0003-detail-depth.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acms_adapters.models import (
@@ -63,7 +63,7 @@ class Resolution:
     Attributes:
         kept: The chosen ones.
         superseded: The others, each with the id of the one chosen in its place.
-        alternatives: Those of them that are less deep than the chosen one, by place.
+        alternatives: The same by place, where the packer looks for less deep ones.
     """
 
     kept: tuple[ContextFragment, ...]
@@ -142,22 +142,37 @@ def resolve_depths(
     count: Count = estimate_tokens,
 ) -> Resolution:
     """Choose one rendering of each node at a location; see `DetailDepthResolver`."""
-    groups: dict[Place, list[ContextFragment]] = {}
-    for fragment in fragments:
-        groups.setdefault(place(fragment), []).append(fragment)
     choice = _Choice(rules, available, request, renderings if request else None, count)
-    kept: list[ContextFragment] = []
+    candidates = tuple(fragments)
+    resolution = Resolution(candidates)
+    if len({fragment.uko_node for fragment in candidates}) < len(candidates):
+        resolution = _settled(candidates, choice)
+    if choice.rerenders:
+        kept = tuple(map(choice.rendered, resolution.kept))
+        resolution = replace(resolution, kept=kept)
+    return resolution
+
+
+def _settled(candidates: Iterable[ContextFragment], choice: _Choice) -> Resolution:
+    first: dict[Place, ContextFragment] = {}
+    conflicts: dict[Place, list[ContextFragment]] = {}
+    for fragment in candidates:
+        where = place(fragment)
+        if where not in first:
+            first[where] = fragment
+        elif where in conflicts:
+            conflicts[where].append(fragment)
+        else:
+            conflicts[where] = [first[where], fragment]
     superseded: list[tuple[ContextFragment, str]] = []
     alternatives: dict[Place, list[ContextFragment]] = {}
-    for where, group in groups.items():
-        base, chosen = choice.of(group)
-        kept.append(chosen)
-        if len(group) > 1:
-            others = _without(group, base)
-            superseded.extend((fragment, chosen.fragment_id) for fragment in others)
-            lower = [f for f in others if f.detail_depth < chosen.detail_depth]
-            alternatives[where] = sorted(lower, key=preference)
-    return Resolution(tuple(kept), tuple(superseded), alternatives)
+    for where, group in conflicts.items():
+        base = choice.among(group)
+        first[where] = base
+        others = _without(group, base)
+        superseded.extend((fragment, base.fragment_id) for fragment in others)
+        alternatives[where] = sorted(others, key=preference)
+    return Resolution(tuple(first.values()), tuple(superseded), alternatives)
 
 
 class _Choice:
@@ -180,45 +195,48 @@ class _Choice:
             self._level = rules.default_depth
         self._container_room = int(available * rules.container_share)
 
-    def of(self, group: list[ContextFragment]) -> tuple[ContextFragment, ContextFragment]:
-        """The fragment that stays, as it was and as it will be read."""
-        if self._level is None:
-            base = self._best(group)
-            return base, self._whole(base)
-        target = self._target(self._level, [fragment.tier for fragment in group])
-        base = self._best(group, target)
-        return base, self._at(base, target)
+    @property
+    def rerenders(self) -> bool:
+        """Whether other depths can be had than those of the fragments."""
+        return self._renderings is not None
 
-    def _target(self, level: int, tiers: Sequence[Tier]) -> int:
-        return min(MAX_DEPTH, level + self._boost) if "hot" in tiers else level
-
-    def _best(self, group: list[ContextFragment], target: int = MAX_DEPTH) -> ContextFragment:
-        if len(group) == 1:
-            return group[0]
-        at_most = [f for f in group if f.detail_depth <= target]
+    def among(self, group: Sequence[ContextFragment]) -> ContextFragment:
+        """The fragment of a node that stays."""
+        at_most = [f for f in group if f.detail_depth <= self._target(f.tier)]
         if not at_most:
             return min(group, key=lambda f: (f.detail_depth, preference(f)))
         room = self._room
         fitting = [f for f in at_most if room is None or f.token_count <= room]
         return min(fitting or at_most, key=lambda f: (-f.detail_depth, preference(f)))
 
-    def _whole(self, base: ContextFragment) -> ContextFragment:
-        if self._renderings is None or self._room is None or base.detail_depth == MAX_DEPTH:
+    def rendered(self, base: ContextFragment) -> ContextFragment:
+        """A fragment as it will be read."""
+        if self._renderings is None:
             return base
-        whole = self._renderings.at(base.uko_node, MAX_DEPTH)
-        if whole is None or whole.detail_depth <= base.detail_depth:
-            return base
-        if tokens_of(whole, self._count) > self._container_room:
-            return base
-        return rerendered(base, whole, count=self._count)
-
-    def _at(self, base: ContextFragment, target: int) -> ContextFragment:
-        if self._renderings is None or base.detail_depth == target:
+        if self._level is None:
+            return self._whole(base, self._renderings)
+        target = self._target(base.tier)
+        if base.detail_depth == target:
             return base
         rendering = _nearest(self._renderings, base.uko_node, target)
         if rendering is None or not _nearer(rendering.detail_depth, base.detail_depth, target):
             return base
         return rerendered(base, rendering, count=self._count)
+
+    def _target(self, tier: Tier) -> int:
+        if self._level is None:
+            return MAX_DEPTH
+        return min(MAX_DEPTH, self._level + self._boost) if tier == "hot" else self._level
+
+    def _whole(self, base: ContextFragment, renderings: RenderingSource) -> ContextFragment:
+        if base.detail_depth == MAX_DEPTH:
+            return base
+        whole = renderings.at(base.uko_node, MAX_DEPTH)
+        if whole is None or whole.detail_depth <= base.detail_depth:
+            return base
+        if tokens_of(whole, self._count) > self._container_room:
+            return base
+        return rerendered(base, whole, count=self._count)
 
 
 def _nearest(renderings: RenderingSource, node: str, target: int) -> Rendering | None:

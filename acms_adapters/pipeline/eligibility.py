@@ -18,7 +18,7 @@ def readable(
         content = fragment.content
         if not content or content.isspace():
             left_out.append(LedgerEntry.of(fragment, LeftOut.EMPTY))
-        elif fragment.tier in exclude_tiers:
+        elif exclude_tiers and fragment.tier in exclude_tiers:
             left_out.append(LedgerEntry.of(fragment, LeftOut.EXCLUDED_TIER))
         else:
             kept.append(fragment)

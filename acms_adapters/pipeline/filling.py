@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from acms_adapters.models import ContextFragment, LedgerEntry, LeftOut, Tier
-from acms_adapters.pipeline.containment import PackedTexts
+from acms_adapters.pipeline.containment import PackedTexts, shared_resources
+from acms_adapters.pipeline.departures import Departures
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Scored
-from acms_adapters.pipeline.renderings import Lower, LowerRenderings
+from acms_adapters.pipeline.ranking import Scored, packing_order
+from acms_adapters.pipeline.renderings import LowerRenderings
 
 _UNBOUNDED = 1 << 60
 
 
 class _Miss(NamedTuple):
-    cost: int
+    missing: int
     room: int
-
-    @property
-    def missing(self) -> int:
-        return self.cost - self.room
 
 
 class _Packed(NamedTuple):
@@ -29,10 +27,35 @@ class _Packed(NamedTuple):
     cost: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates of one packing.
+
+    Attributes:
+        ranked: In packing order.
+        resources: Those that several candidates come from.
+        smallest: Least declared tokens of any candidate.
+    """
+
+    ranked: Sequence[Scored]
+    resources: frozenset[str]
+    smallest: int
+
+    @classmethod
+    def of(cls, scored: Sequence[Scored], tier_priority: Sequence[Tier] | None) -> Pool:
+        """Rank and survey candidates."""
+        return cls(
+            packing_order(scored, tier_priority=tier_priority),
+            shared_resources(fragment for fragment, _ in scored),
+            min((fragment.token_count for fragment, _ in scored), default=0),
+        )
+
+
 class Filling:
     """A budget while it is being filled.
 
     Args:
+        pool: The candidates.
         available: Tokens there are.
         rules: What binds beside them.
         pricing: What fragments cost.
@@ -40,89 +63,100 @@ class Filling:
     """
 
     def __init__(
-        self, available: int, *, rules: PackingRules, pricing: Pricing, lower: LowerRenderings
+        self,
+        pool: Pool,
+        available: int,
+        *,
+        rules: PackingRules,
+        pricing: Pricing,
+        lower: LowerRenderings,
     ) -> None:
-        self.left_out: list[LedgerEntry] = []
+        self.departures = Departures(pricing.separator)
         self.drawn: set[int] = set()
         self._packed: dict[int, _Packed] = {}
-        self._texts = PackedTexts()
+        self._pool = pool
+        self._texts = PackedTexts(pool.resources)
         self._rules = rules
         self._pricing = pricing
         self._lower = lower
         # every price includes a separator, but there is one fewer than fragments
         self._left = available + pricing.separator
         self._tiers = {t: bound + pricing.separator for t, bound in rules.tier_budget.items()}
-        self._least_missing = _UNBOUNDED
+        # the least that is missing is looked for only where prices are not known beforehand
+        self._least_missing = _UNBOUNDED if pricing.counts else 0
+        # below that nothing more can be admitted, nor be found to lie in something
+        simple = not (pool.resources or lower or pricing.counts)
+        self._smallest = pool.smallest if simple else -_UNBOUNDED
 
     @property
     def kept(self) -> tuple[ContextFragment, ...]:
         """What has been admitted, in packing order."""
         return tuple(packed.fragment for packed in self._packed.values())
 
-    def fill(self, ranked: Iterable[Scored]) -> None:
-        """Admit what fits, in this order; what does not is passed over (ruling F3)."""
+    def fill(self) -> None:
+        """Admit what fits, in order; what does not is passed over (ruling F3)."""
         limit = self._rules.max_fragments
-        for number, (fragment, _) in enumerate(ranked):
+        for number, (fragment, _) in enumerate(self._pool.ranked):
             if limit is not None and len(self._packed) >= limit:
-                self.left_out.append(
-                    LedgerEntry.of(fragment, LeftOut.BEYOND_LIMIT, threshold=limit)
-                )
-            else:
-                self._consider(number, fragment)
+                self.departures.refuse(self._from(number), limit)
+                return
+            if self._left < self._smallest:
+                self.departures.pass_over(self._from(number), self._left)
+                return
+            self._consider(number, fragment)
+
+    def _from(self, number: int) -> Iterator[ContextFragment]:
+        return (fragment for fragment, _ in self._pool.ranked[number:])
 
     def drop_weakest(self, *, over: int) -> None:
         """Take out what was admitted last, because the finished text is too long by `over`."""
         number, (fragment, cost) = self._packed.popitem()
         self._texts.remove(number, fragment)
-        self._leave_out(fragment, _Miss(cost, cost - over))
+        self._leave_out(fragment, _Miss(over, cost - over))
 
     def _consider(self, number: int, fragment: ContextFragment) -> None:
-        if self._is_contained(fragment):
+        outer, inner = self._texts.compare(fragment)
+        if outer is not None:
+            self._leave_contained(fragment, outer)
             return
-        own = least = self._admit(number, fragment)
-        if own is None or least is None:
+        miss = self._admit(number, fragment, inner)
+        if miss is None:
             return
-        for lower in self._options(fragment, own.room):
-            if self._is_contained(lower.fragment, instead_of=fragment):
-                return
-            miss = self._admit(number, lower.fragment)
-            if miss is None:
-                if lower.stands_alone:
-                    self.drawn.add(id(lower.fragment))
-                    self._leave_out(fragment, own, other=lower.fragment.fragment_id)
-                return
-            least = min(least, miss, key=lambda m: m.missing)
-        self._leave_out(fragment, least)
-
-    def _options(self, fragment: ContextFragment, room: int) -> Iterator[Lower]:
         # when the budget is full, renderings need not be fetched any more: none could be admitted,
         # unless it took the place of what lies in it
-        if self._lower and (
-            room >= self._rules.min_fragment_tokens or self._texts.touches(fragment)
-        ):
-            yield from self._lower.of(fragment)
+        if self._lower and (inner or miss.room >= self._rules.min_fragment_tokens):
+            self._consider_lower(number, fragment, miss)
+        elif miss.missing == fragment.token_count + self._pricing.separator - miss.room:
+            self.departures.pass_over((fragment,), miss.room)
+        else:
+            self._leave_out(fragment, miss)
 
-    def _is_contained(
-        self, option: ContextFragment, *, instead_of: ContextFragment | None = None
-    ) -> bool:
-        outer = self._texts.around(option)
-        if outer is None:
-            return False
-        entry = LedgerEntry.of(
-            instead_of or option,
-            LeftOut.CONTAINED,
-            other=self._packed[outer].fragment.fragment_id,
-        )
-        self.left_out.append(entry)
-        return True
+    def _consider_lower(self, number: int, fragment: ContextFragment, own: _Miss) -> None:
+        least = own
+        for lower, stands_alone in self._lower.of(fragment):
+            outer, inner = self._texts.compare(lower)
+            if outer is not None:
+                self._leave_contained(fragment, outer)
+                return
+            miss = self._admit(number, lower, inner)
+            if miss is None:
+                if stands_alone:
+                    self.drawn.add(id(lower))
+                    self._leave_out(fragment, own, other=lower.fragment_id)
+                return
+            least = min(least, miss)
+        self._leave_out(fragment, least)
 
-    def _admit(self, number: int, option: ContextFragment) -> _Miss | None:
+    def _leave_contained(self, fragment: ContextFragment, outer: int) -> None:
+        holder = self._packed[outer].fragment.fragment_id
+        self.departures.write(LedgerEntry.of(fragment, LeftOut.CONTAINED, other=holder))
+
+    def _admit(self, number: int, option: ContextFragment, inner: Collection[int]) -> _Miss | None:
         """Admit a fragment in place of all that lies in it; by how much it misses if it cannot."""
-        inner = self._texts.inside(option)
-        room = self._room(option.tier, inner)
+        room = self._room(option.tier, inner) if inner or self._tiers else self._left
         cost = self._pricing.price(option, room)
         if cost > room:
-            return self._missed(option, _Miss(cost, room))
+            return self._missed(option, cost, room)
         for replaced in inner:
             self._replace(replaced, by=option)
         self._packed[number] = _Packed(option, cost)
@@ -130,13 +164,13 @@ class Filling:
         self._spend(option.tier, cost)
         return None
 
-    def _missed(self, option: ContextFragment, miss: _Miss) -> _Miss:
+    def _missed(self, option: ContextFragment, cost: int, room: int) -> _Miss:
         # Texts that cannot fit are not counted. The ledger says how many tokens more would admit
         # the next one, so only what might be the next one is priced exactly.
-        if self._pricing.counts and miss.missing < self._least_missing:
-            miss = _Miss(self._pricing.price(option, _UNBOUNDED), miss.room)
-            self._least_missing = min(self._least_missing, miss.missing)
-        return miss
+        if cost - room < self._least_missing:
+            cost = self._pricing.price(option, _UNBOUNDED)
+            self._least_missing = min(self._least_missing, cost - room)
+        return _Miss(cost - room, room)
 
     def _room(self, tier: Tier, freed: Iterable[int]) -> int:
         room, share = self._left, self._tiers.get(tier)
@@ -151,7 +185,7 @@ class Filling:
         fragment, cost = self._packed.pop(number)
         self._texts.remove(number, fragment)
         self._spend(fragment.tier, -cost)
-        self.left_out.append(LedgerEntry.of(fragment, LeftOut.CONTAINED, other=by.fragment_id))
+        self.departures.write(LedgerEntry.of(fragment, LeftOut.CONTAINED, other=by.fragment_id))
 
     def _spend(self, tier: Tier, cost: int) -> None:
         self._left -= cost
@@ -161,9 +195,4 @@ class Filling:
     def _leave_out(
         self, fragment: ContextFragment, miss: _Miss, *, other: str | None = None
     ) -> None:
-        had = max(0, miss.room - self._pricing.separator)
-        self.left_out.append(
-            LedgerEntry.of(
-                fragment, LeftOut.OVER_BUDGET, other=other, needed=had + miss.missing, had=had
-            )
-        )
+        self.departures.write(self.departures.over_budget(fragment, *miss, other=other))

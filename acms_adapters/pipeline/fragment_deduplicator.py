@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
@@ -50,7 +50,11 @@ def deduplicate(
         ValueError: `strategy` is unknown.
     """
     choose = _CHOICES[_checked(strategy)]
-    first, repeated = _grouped(tuple(fragments))
+    candidates = tuple(fragments)
+    nodes = Counter([fragment.uko_node for fragment in candidates])
+    if len(nodes) == len(candidates):
+        return Outcome(candidates)
+    first, repeated = _grouped(candidates, nodes)
     left_out: list[LedgerEntry] = []
     for key, group in repeated.items():
         kept = choose(group)
@@ -66,9 +70,8 @@ _Key = tuple[str, str]
 
 
 def _grouped(
-    fragments: tuple[ContextFragment, ...],
+    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int]
 ) -> tuple[dict[_Key, ContextFragment], dict[_Key, list[ContextFragment]]]:
-    nodes = Counter(fragment.uko_node for fragment in fragments)
     first: dict[_Key, ContextFragment] = {}
     repeated: dict[_Key, list[ContextFragment]] = {}
     for fragment in fragments:

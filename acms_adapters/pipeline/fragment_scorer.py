@@ -102,8 +102,10 @@ def score(
         weights: How much each factor counts; None for relevance alone, as it is.
         plan_context: The plan; left out, that of the request.
         request: Names focus nodes, kinds of resource and `as_of`.
-        now: Age is measured from here when the request has no `as_of`; left out, from the newest
-            fragment, so that equal fragments score equally at any time.
+        now: No fragment counts as newer than this, where the request has no `as_of`.
+
+    Age is measured from `as_of`, else from the newest fragment, so that equal fragments score
+    equally at any time.
     """
     if weights is None:
         return [(fragment, fragment.relevance_score) for fragment in fragments]
@@ -112,7 +114,7 @@ def score(
         weights,
         plan=plan_context or asked.plan_context or PlanContext(),
         request=asked,
-        now=asked.as_of or now or max((f.created_at for f in fragments), default=None),
+        now=asked.as_of or _newest(fragments, now),
     )
     raw = [values.of(fragment) for fragment in fragments]
     # normalised before rounding, so that a set of small scores keeps its order
@@ -121,6 +123,11 @@ def score(
         (fragment, round(value / best, _PLACES))
         for fragment, value in zip(fragments, raw, strict=True)
     ]
+
+
+def _newest(fragments: Iterable[ContextFragment], now: datetime | None) -> datetime | None:
+    newest = max((fragment.created_at for fragment in fragments), default=None)
+    return newest if now is None or newest is None else min(newest, as_utc(now))
 
 
 class _Values:

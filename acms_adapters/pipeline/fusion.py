@@ -12,7 +12,6 @@ from acms_adapters.models import (
     ContextFragment,
     ContextRequest,
     Layout,
-    Ledger,
     PlanContext,
 )
 from acms_adapters.models.estimate import estimate_tokens
@@ -95,8 +94,8 @@ class FusionEngine:
             max_fragments: Most fragments.
             order: Reading order; None takes the configuration's.
             previous: Fragments of the previous payload, for the order `cache-stable`.
-            now: Age is measured from here when the request has no `as_of`; left out, from the
-                newest fragment.
+            now: No fragment counts as newer than this; age is measured from the request's `as_of`
+                or from the newest fragment, never from a clock.
 
         Raises:
             ValueError: A value is outside its range.
@@ -132,12 +131,7 @@ class FusionEngine:
         )
         packing = self._pack(resolution, call)
         guarded = self._guard(packing, call)
-        ledger = (
-            *filtered.left_out,
-            *resolution.left_out_but(packing.drawn),
-            *packing.left_out,
-            *guarded.left_out,
-        )
+        superseded = Outcome((), resolution.left_out_but(packing.drawn))
         total = sum(fragment.token_count for fragment in guarded.kept)
         return FusionResult(
             fragments=[detached(fragment) for fragment in guarded.kept],
@@ -146,10 +140,10 @@ class FusionEngine:
             dropped_by_overage_guard=len(guarded.left_out),
             total_tokens=total,
             budget_utilization=total / call.available,
-            ledger=Ledger(entries=ledger),
             rendered_tokens=(
                 call.pricing.rendered(guarded.kept) if guarded.left_out else packing.rendered_tokens
             ),
+            steps=(filtered, superseded, packing, guarded),
         )
 
     def _candidates(self, pool: Fragments, request: ContextRequest | None) -> tuple[Outcome, int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from functools import cached_property
+from typing import Annotated, Any, Protocol, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from acms_adapters.models import ContextFragment, Ledger, Tier
+from acms_adapters.models import ContextFragment, Ledger, LedgerEntry, Tier
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.models.fragment import Depth, Score
 from acms_adapters.pipeline.detail_depth_resolver import (
@@ -111,7 +112,16 @@ class FusionConfig(FrozenModel):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Protocol):
+    """Something that left candidates out."""
+
+    @property
+    def left_out(self) -> tuple[LedgerEntry, ...]:
+        """An entry for each."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
 class FusionResult:
     """What is left of the candidates.
 
@@ -122,16 +132,22 @@ class FusionResult:
         dropped_by_overage_guard: Fragments that the final check dropped.
         total_tokens: Sum of the fragments' declared tokens.
         budget_utilization: `total_tokens` / available tokens.
-        ledger: Every candidate that is not in `fragments`, once, with the reason.
         rendered_tokens: Tokens of the text that will be read, without a preamble, counted as one
             string; without a counter, `total_tokens`.
+        steps: The steps that left candidates out, in their order.
     """
 
-    fragments: list[ContextFragment] = field(default_factory=list)
-    dedup_count: int = 0
-    depth_resolved_count: int = 0
-    dropped_by_overage_guard: int = 0
-    total_tokens: int = 0
-    budget_utilization: float = 0.0
-    ledger: Ledger = field(default_factory=Ledger)
-    rendered_tokens: int = 0
+    fragments: list[ContextFragment]
+    dedup_count: int
+    depth_resolved_count: int
+    dropped_by_overage_guard: int
+    total_tokens: int
+    budget_utilization: float
+    rendered_tokens: int
+    steps: tuple[Step, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Every candidate that is not in `fragments`, once, with the reason."""
+        # written up when it is asked for: with many candidates that takes as long as all the rest
+        return Ledger(entries=tuple(entry for step in self.steps for entry in step.left_out))

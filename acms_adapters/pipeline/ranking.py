@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from acms_adapters.models import TIERS, ContextFragment, FragmentProvenance, Tier
@@ -63,22 +65,42 @@ def packing_order(
     Tier where a priority is given (unnamed tiers last), score, relevance, deeper first, smaller
     first, node, content hash.
     """
-    ranks = {tier: rank for rank, tier in enumerate(tier_priority or ())}
-    nodes = Counter(fragment.uko_node for fragment, _ in scored)
+    ordered: list[Scored] = []
+    for served in _by_tier(scored, tier_priority):
+        served.sort(key=lambda item: -item[1])
+        # most scores differ, so that a long key for each fragment would be wasted
+        if len({score for _, score in served}) == len(served):
+            ordered.extend(served)
+        else:
+            for _, equals in groupby(served, key=itemgetter(1)):
+                ordered.extend(_tied(list(equals)))
+    return ordered
+
+
+def _tied(equals: list[Scored]) -> list[Scored]:
+    if len(equals) == 1:
+        return equals
+    nodes = Counter([fragment.uko_node for fragment, _ in equals])
 
     def key(item: Scored) -> tuple[Any, ...]:
-        fragment, score = item
+        fragment = item[0]
         node = fragment.uko_node
+        known = (-fragment.relevance_score, -fragment.detail_depth, fragment.token_count, node)
+        if nodes[node] == 1:
+            return known
         # a text is hashed only where nothing before it can have told two fragments apart
-        tie = (fragment.content_hash, fragment.provenance.location) if nodes[node] > 1 else ()
-        return (
-            ranks.get(fragment.tier, len(ranks)),
-            -score,
-            -fragment.relevance_score,
-            -fragment.detail_depth,
-            fragment.token_count,
-            node,
-            *tie,
-        )
+        return (*known, fragment.content_hash, fragment.provenance.location)
 
-    return sorted(scored, key=key)
+    return sorted(equals, key=key)
+
+
+def _by_tier(
+    scored: Sequence[Scored], tier_priority: Sequence[Tier] | None
+) -> Iterable[list[Scored]]:
+    if not tier_priority:
+        return [list(scored)]
+    served: dict[str, list[Scored]] = {tier: [] for tier in tier_priority}
+    rest: list[Scored] = []
+    for item in scored:
+        served.get(item[0].tier, rest).append(item)
+    return [*served.values(), rest]
