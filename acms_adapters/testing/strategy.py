@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
@@ -52,11 +53,20 @@ class StrategyCompliance(Suite, ABC):
         """What it is asked."""
         return sample_request()
 
-    @pytest.fixture(autouse=True)
-    def _new(self) -> None:
-        self.strategy = self.make_strategy()
-        self.backends = self.make_backends()
-        self.request = self.make_request()
+    @cached_property
+    def strategy(self) -> ContextStrategy:
+        """The strategy of a case."""
+        return self.make_strategy()
+
+    @cached_property
+    def backends(self) -> BackendSet:
+        """What it may ask in a case."""
+        return self.make_backends()
+
+    @cached_property
+    def request(self) -> ContextRequest:
+        """What it is asked in a case."""
+        return self.make_request()
 
     def _ask(
         self, request: ContextRequest | None = None, *, tokens: int = 4_096
@@ -114,7 +124,7 @@ class StrategyCompliance(Suite, ABC):
     def test_m9_equal_questions_have_equal_answers(self) -> None:
         first = _told(self._ask())
         assert _told(self._ask()) == first
-        self.strategy, self.backends = self.make_strategy(), self.make_backends()
+        del self.strategy, self.backends  # made anew
         assert _told(self._ask()) == first
 
     def test_the_smallest_budget_is_no_error(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import ClassVar
 
 import pytest
@@ -44,11 +45,20 @@ class TemporalBackendCompliance(Suite, ABC):
     def make_backend(self, clock: Callable[[], datetime]) -> TemporalBackend:
         """A backend without any record."""
 
-    @pytest.fixture(autouse=True)
-    def _empty(self) -> None:
-        self.clock = Clock()
-        self.said: dict[str, list[str]] = {}
-        self.backend = self.make_backend(self.clock)
+    @cached_property
+    def clock(self) -> Clock:
+        """What the backend reads the time from."""
+        return Clock()
+
+    @cached_property
+    def backend(self) -> TemporalBackend:
+        """The backend of a case, made when it is first asked."""
+        return self.make_backend(self.clock)
+
+    @cached_property
+    def said(self) -> dict[str, list[str]]:
+        """What was decided, by the id of the decision."""
+        return {}
 
     def _plan(self, title: str, *, parent: str | None = None) -> Plan:
         plan = Plan(title=title, plan_id=title, parent=parent, created_at=self.clock())
