@@ -12,6 +12,7 @@ from acms_adapters.models import ContextFragment, ContextPayload
 from acms_adapters.models.base import repair_text
 
 _TOPIC_KEYS = ("title", "name", "symbol", "heading", "topic", "names", "topics", "tags", "keywords")
+_FILE_KEYS = ("path", "file_name", "source")
 _TOPICS = 5
 _LABEL_CHARS = 40
 _NOT_PRINTED = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
@@ -104,8 +105,13 @@ def _topics(fragments: Sequence[ContextFragment]) -> list[str]:
     return [name for name, _ in counts.most_common(_TOPICS)]
 
 
-def _names(metadata: dict[str, Any]) -> Iterator[str]:
-    for key in _TOPIC_KEYS:
+def _names(metadata: dict[str, Any]) -> list[str]:
+    # a file is named where nothing in it is
+    return [*_texts(metadata, _TOPIC_KEYS)] or [*_texts(metadata, _FILE_KEYS)][:1]
+
+
+def _texts(metadata: dict[str, Any], keys: Iterable[str]) -> Iterator[str]:
+    for key in keys:
         value = metadata.get(key)
         values = value if isinstance(value, list | tuple) else (value,)
         yield from (name for name in values if isinstance(name, str) and name.strip())

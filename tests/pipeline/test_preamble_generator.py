@@ -79,6 +79,18 @@ def test_topics_are_the_names_and_titles_that_most_fragments_have() -> None:
     assert "Topics: Lexer, Parsing, Token, io." in told.splitlines()
 
 
+def test_files_are_topics_where_nothing_has_a_name() -> None:
+    told = PreambleGenerator().generate(
+        payload(
+            fragment("a", metadata={"path": "src/io.py", "source": "disk"}),
+            fragment("b", metadata={"path": "src/io.py"}),
+            fragment("c", metadata={"title": "Parsing", "source": "docs/parsing.md"}),
+            fragment("d", metadata={"file_name": "notes.md"}),
+        )
+    )
+    assert "Topics: src/io.py, Parsing, notes.md." in told.splitlines()
+
+
 def test_at_most_five_topics_are_told() -> None:
     many = [fragment(str(i), metadata={"title": f"T{i}"}) for i in range(9)]
     assert "Topics: T0, T1, T2, T3, T4." in PreambleGenerator().generate(payload(*many))
