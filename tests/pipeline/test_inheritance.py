@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.models import (
     ContextBudget,
     ContextFragment,
     ContextPayload,
     ContextRequest,
     FragmentProvenance,
+    IndexedNode,
+    IndexedResource,
     LeftOut,
     Plan,
     PlanContext,
@@ -63,6 +66,14 @@ def ids(inheritance: Inheritance) -> list[str]:
     return [f.fragment_id for f in inheritance.fragments]
 
 
+def outlined(node: str, texts: dict[int, str]) -> BackendSet:
+    made = IndexedNode(uko_node=node, kind="class", resource_uri=node, renderings=texts)
+    index = SQLiteStore(None)
+    with index.transaction():
+        index.replace(IndexedResource(resource_uri=node, content_hash="1", nodes=(made,)))
+    return BackendSet(counter=LETTERS, renderings=index.renderings)
+
+
 class TestStrategy:
     def test_k4_a_parents_context_means_skeleton_unless_said_otherwise(self) -> None:
         assert inherited(child()).strategy == "skeleton"
@@ -93,16 +104,7 @@ class TestStrategy:
         assert {e.reason for e in result.left_out} == {LeftOut.OVER_BUDGET}
 
     def test_full_never_lowers_a_rendering_and_calls_it_full(self) -> None:
-        class Outlines:
-            def depths(self, node: str) -> list[int]:
-                return [0]
-
-            def at(self, node: str, depth: int) -> Any:
-                from acms_adapters.models import Rendering
-
-                return Rendering(uko_node=node, detail_depth=0, content="outline of " + node)
-
-        backends = BackendSet(counter=LETTERS, renderings=Outlines())
+        backends = outlined("project://app/a", {0: "outline of a"})
         request = child(parent_of(fragment("a")), inherit_strategy="full", skeleton_ratio=0.0)
         assert inherited(request, 100, backends=backends).strategy == "full"
         assert inherited(request, 99, backends=backends).strategy == "skeleton"
@@ -244,22 +246,13 @@ class TestRepetition:
         assert [e.reason for e in result.left_out] == [LeftOut.CONTAINED]
 
     def test_its_lower_rendering_without_that_text_is(self) -> None:
-        from acms_adapters.models import Rendering
-
-        class Outlines:
-            def depths(self, node: str) -> list[int]:
-                return [4, 9]
-
-            def at(self, node: str, depth: int) -> Rendering:
-                return Rendering(uko_node=node, detail_depth=4, content="class A: m")
-
         source = FragmentProvenance(resource_uri="project://app/a.py")
         whole = fragment("whole", content="class A:\n    def m(self): ...\n", provenance=source)
         own = fragment("own", content="    def m(self): ...", provenance=source)
         result = inherited(
             child(parent_of(whole), inherit_strategy="full"),
             fetched=[own],
-            backends=BackendSet(counter=LETTERS, renderings=Outlines()),
+            backends=outlined("project://app/whole", {4: "class A: m"}),
         )
         assert [(f.fragment_id, f.content) for f in result.fragments] == [("whole", "class A: m")]
         assert result.strategy == "full"

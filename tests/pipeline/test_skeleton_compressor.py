@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.models import (
     ContextFragment,
     ContextPayload,
     Edge,
     FragmentProvenance,
+    IndexedNode,
+    IndexedResource,
     LeftOut,
-    Rendering,
-    SearchHit,
 )
 from acms_adapters.pipeline import DEFAULT_SKELETON_RATIO, SkeletonCompressor
 from acms_adapters.tokens import token_counter
@@ -58,41 +59,33 @@ def ids(payload: ContextPayload) -> list[str]:
     return [f.fragment_id for f in payload.fragments]
 
 
-class Renderings:
-    """Texts of nodes by depth."""
-
-    def __init__(self, texts: dict[str, dict[int, str]]) -> None:
-        self.texts = texts
-
-    def depths(self, node: str) -> list[int]:
-        return sorted(self.texts.get(node, {}))
-
-    def at(self, node: str, depth: int) -> Rendering | None:
-        below = [known for known in self.depths(node) if known <= depth]
-        if not below:
-            return None
-        text = self.texts[node][below[-1]]
-        return Rendering(uko_node=node, detail_depth=below[-1], content=text)
-
-
-class Graph:
-    """Edges, and the resource of each node."""
-
-    def __init__(self, edges: Sequence[Edge] = (), resources: dict[str, str] | None = None) -> None:
-        self.edges = edges
-        self.resources = resources or {}
-
-    def neighbors(self, nodes: Sequence[str], **options: Any) -> list[Edge]:
-        return [edge for edge in self.edges if {edge.source, edge.target} & set(nodes)]
-
-    def get(self, nodes: Sequence[str], **options: Any) -> list[SearchHit]:
-        return [
-            SearchHit(
-                uko_node=node, provenance=FragmentProvenance(resource_uri=self.resources[node])
+def store(
+    texts: dict[str, dict[int, str]] | None = None,
+    *,
+    edges: Sequence[Edge] = (),
+    resources: dict[str, str] | None = None,
+) -> SQLiteStore:
+    """An index of nodes with their texts by depth, their resources, and edges between them."""
+    texts, resources = texts or {}, resources or {}
+    ends = {end for edge in edges for end in (edge.source, edge.target)}
+    index = SQLiteStore(None)
+    with index.transaction():
+        for number, node in enumerate(sorted({*texts, *ends, *resources})):
+            made = IndexedNode(
+                uko_node=node,
+                kind="function",
+                resource_uri=resources.get(node, f"resource-{number}"),
+                renderings=texts.get(node, {9: node}),
             )
-            for node in nodes
-            if node in self.resources
-        ]
+            index.replace(
+                IndexedResource(
+                    resource_uri=made.resource_uri,
+                    content_hash=str(number),
+                    nodes=(made,),
+                    edges=tuple(edge for edge in edges if edge.source == node),
+                )
+            )
+    return index
 
 
 class TestBudget:
@@ -247,18 +240,18 @@ class TestOrder:
 
     def test_k3_the_graph_knows_the_resource_of_a_focus_node(self) -> None:
         sibling = located("x", "file:a", relevance=0.1)
-        graph = Graph(resources={"node:1": "file:a"})
+        graph = store(resources={"node:1": "file:a"}).graph
         assert ids(fit(bare(self.FAR, sibling), 1000, ["node:1"])) == ["far", "x"]
         assert ids(fit(bare(self.FAR, sibling), 1000, ["node:1"], graph=graph)) == ["x", "far"]
 
     def test_k3_one_hop_is_near_and_two_hops_are_not(self) -> None:
         one, two = fragment("one", 0.1), fragment("two", 0.2)
-        graph = Graph(
-            [
+        graph = store(
+            edges=[
                 Edge(source="project://app/one", target="project://app/focus", relation="calls"),
                 Edge(source="project://app/one", target="project://app/two", relation="calls"),
             ]
-        )
+        ).graph
         parent = bare(self.FAR, one, two, self.FOCUS)
         child = fit(parent, 1000, self.NODES, graph=graph)
         assert ids(child) == ["focus", "one", "far", "two"]
@@ -267,16 +260,17 @@ class TestOrder:
         method = located("b.py#m", "project://app/b.py", relevance=0.1)
         edge = Edge(source="project://app/focus", target="project://app/b.py", relation="imports")
         parent = bare(self.FAR, method)
-        assert ids(fit(parent, 1000, self.NODES, graph=Graph([edge]))) == ["b.py#m", "far"]
+        assert ids(fit(parent, 1000, self.NODES, graph=store(edges=[edge]).graph)) == [
+            "b.py#m",
+            "far",
+        ]
 
     def test_a_graph_that_fails_only_costs_the_hop(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Broken(Graph):
-            def neighbors(self, nodes: Sequence[str], **options: Any) -> list[Edge]:
-                raise RuntimeError("gone")
-
-        child = fit(bare(self.FAR, self.FOCUS), 1000, self.NODES, graph=Broken())
+        index = store()
+        index.close()
+        child = fit(bare(self.FAR, self.FOCUS), 1000, self.NODES, graph=index.graph)
         assert ids(child) == ["focus", "far"]
-        assert "gone" in caplog.text
+        assert "no graph for the focus" in caplog.text
 
     @pytest.mark.parametrize("focus", ["project://app/focus", [1], [None]])
     def test_a_focus_that_is_no_list_of_uris_is_refused(self, focus: Any) -> None:
@@ -286,7 +280,9 @@ class TestOrder:
 
 class TestRenderings:
     FULL = fragment("a", content="class A: body " * 10)
-    TEXTS = Renderings({"project://app/a": {0: "A", 2: "class A: ...", 4: "class A: outline here"}})
+    TEXTS = store(
+        {"project://app/a": {0: "A", 2: "class A: ...", 4: "class A: outline here"}}
+    ).renderings
 
     def test_k3_a_lower_rendering_is_tried_before_a_fragment_is_dropped(self) -> None:
         child = fit(bare(self.FULL), 30, renderings=self.TEXTS)
