@@ -18,7 +18,6 @@ PROFILES: Mapping[Profile, Mapping[str, Any]] = {
         "evidence_weights": {
             "simple-keyword": 0.35,
             "semantic-embedding": 0.65,
-            "breadth-depth-navigator": 1.0,
         },
     },
 }

@@ -8,9 +8,6 @@ from acms_adapters.models import ContextFragment
 from acms_adapters.models.scores import to_evidence, to_relevance
 from acms_adapters.pipeline.ranking import Place, place
 
-UNLISTED_WEIGHT = 1.0
-"""Weight of a strategy that the weights do not name."""
-
 
 def agree(
     fragments: Iterable[ContextFragment],
@@ -20,13 +17,16 @@ def agree(
 ) -> tuple[ContextFragment, ...]:
     """Give each node the relevance of the summed evidence of the strategies that found it.
 
-    The relevance becomes `to_relevance` of the sum, over strategies, of weight times evidence
-    above the mean of the index. Each strategy counts once for a node at a location, with the best
-    score it gave to any depth of it; a node that no strategy scored keeps its relevance.
+    The relevance becomes `to_relevance` of the sum, over the strategies that the weights name, of
+    weight times evidence above the mean of the index. A strategy that they do not name has weighed
+    everything itself, as one that asks several backends does: its own score stands where it is
+    higher, and is not added, or what it asked would count twice. Each strategy counts once for a
+    node at a location, with the best score it gave to any depth of it; a node that no strategy
+    scored keeps its relevance.
 
     Args:
         fragments: Fragments to rate.
-        weights: Weight by strategy name; 1 for a strategy that is not named.
+        weights: Weight by strategy name.
         among: Fragments whose provenance counts as well, such as duplicates folded away.
     """
     rated = tuple(fragments)
@@ -54,9 +54,10 @@ def _scores(fragments: Iterable[ContextFragment]) -> dict[Place, dict[str, float
 
 def _combined(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
     # sorted, because a sum of floats depends on its order
-    return to_relevance(
-        sum(
-            weights.get(name, UNLISTED_WEIGHT) * max(0.0, to_evidence(score))
-            for name, score in sorted(scores.items())
-        )
+    added = sum(
+        weights[name] * max(0.0, to_evidence(score))
+        for name, score in sorted(scores.items())
+        if name in weights
     )
+    alone = (score for name, score in scores.items() if name not in weights)
+    return max(to_relevance(added), *alone, 0.0)

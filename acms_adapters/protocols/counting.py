@@ -31,6 +31,9 @@ class Embedder(Protocol):
         name: Identifies the model; a store refuses vectors of another one (ruling B7).
         dimensions: Length of a vector.
         similarity_threshold: Raw cosine below which a hit is no hit.
+
+    An embedder may also have `reliability`, from 0 to 1: how much a deviation of its cosines says
+    beside one of a sentence encoder's, which is 1 and the default.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 
 from acms_adapters.models import (
     ContextBudget,
-    ContextFragment,
     ContextRequest,
     PlanContext,
     SearchHit,
@@ -23,7 +22,7 @@ from acms_adapters.protocols import BackendSet
 from acms_strategies.arms import Evidence, can_embed, search_near, search_words, weigh
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.beside import beside
-from acms_strategies.hits import Ranking, to_ranking
+from acms_strategies.hits import CHOICE, Ranking, to_ranking, tokens_of
 from acms_strategies.neighbourhood import fetch, rate
 from acms_strategies.seeds import find_seeds
 from acms_strategies.walk import walk
@@ -33,13 +32,6 @@ BREADTH = 2
 DEPTH = 3
 DECAY = 0.8
 """Those of the navigator, for requests that name no hops."""
-
-CHOICE = 4
-"""How many times the budget the phases gather together, so that ranking has a choice.
-
-Measured: with once the budget a third of the evidence at small budgets is lost to the fractions,
-with four times none."""
-
 
 Phase = Literal["text", "vector", "graph"]
 PHASES: tuple[Phase, ...] = ("text", "vector", "graph")
@@ -131,26 +123,29 @@ class ArceStrategy(BuiltInStrategy):
                 depth=DEPTH if request.depth is None else request.depth,
                 decay=DECAY,
                 scope=request.scope,
+                mute=seeds.mute,
             )
             rated |= rate(walked, seeds, evidence, decay=DECAY)
             ignored = seeds.ignored
         limit = self.options.max_fragments
-        ranked = to_ranking(
-            fetch(graph, rated, evidence.hits, request, limit=limit),
-            strategy=self.name,
-            backends=backends,
-            limit=limit,
-        )
         phases: dict[str, Phase] = {hit.uko_node: "vector" for hit in near}
         phases |= {hit.uko_node: "text" for hit in text}
-        gathered = self._gather(ranked, phases, tokens=CHOICE * budget.available_tokens)
-        return Ranking(
+        sized = [
+            (hit, relevance, tokens_of(hit, backends))
+            for hit, relevance in fetch(graph, rated, evidence.hits, request, limit=limit)
+        ]
+        gathered, used = self._gather(sized, phases, tokens=CHOICE * budget.available_tokens)
+        return to_ranking(
             gathered,
+            strategy=self.name,
+            backends=backends,
+            budget=budget,
+            limit=limit,
             total=len(rated),
             stats={
                 "text_hits": len(text),
                 "vector_hits": len(near),
-                "gathered": _counts(gathered, phases),
+                "gathered": used,
                 "ignored": list(ignored),
             },
         )
@@ -172,22 +167,36 @@ class ArceStrategy(BuiltInStrategy):
         return beside(text, vector, workers=self.options.max_workers)
 
     def _gather(
-        self, ranked: Sequence[ContextFragment], phases: dict[str, Phase], *, tokens: int
-    ) -> list[ContextFragment]:
-        """The best of each phase within its share; what one leaves unused goes to the others."""
+        self,
+        sized: Sequence[tuple[SearchHit, float, int]],
+        phases: Mapping[str, Phase],
+        *,
+        tokens: int,
+    ) -> tuple[list[tuple[SearchHit, float]], dict[Phase, int]]:
+        """The best of each phase within its share; what one leaves unused goes to the others.
+
+        Returns:
+            What was gathered with its relevance, and the tokens of each phase.
+        """
         left = {phase: fraction * tokens for phase, fraction in self.options.fractions.items()}
-        taken: set[str] = set()
-        for fragment in ranked:
-            phase = phases.get(fragment.uko_node, "graph")
-            if fragment.token_count <= left[phase]:
-                left[phase] -= fragment.token_count
-                taken.add(fragment.uko_node)
+        used: dict[Phase, int] = dict.fromkeys(PHASES, 0)
+        taken: list[tuple[SearchHit, float]] = []
+        waiting: list[tuple[SearchHit, float, int, Phase]] = []
+        for hit, relevance, size in sized:
+            phase = phases.get(hit.uko_node, "graph")
+            if size <= left[phase]:
+                left[phase] -= size
+                used[phase] += size
+                taken.append((hit, relevance))
+            else:
+                waiting.append((hit, relevance, size, phase))
         spare = sum(left.values())
-        for fragment in ranked:
-            if fragment.uko_node not in taken and fragment.token_count <= spare:
-                spare -= fragment.token_count
-                taken.add(fragment.uko_node)
-        return [fragment for fragment in ranked if fragment.uko_node in taken]
+        for hit, relevance, size, phase in waiting:
+            if size <= spare:
+                spare -= size
+                used[phase] += size
+                taken.append((hit, relevance))
+        return taken, used
 
     def explain(self) -> str:
         """What it does, for people."""
@@ -212,11 +221,3 @@ def _stand_for(evidence: Evidence, hits: Iterable[SearchHit], dedup: Dedup) -> E
         ):
             chosen[hit.uko_node] = hit
     return Evidence(chosen, evidence.weights)
-
-
-def _counts(fragments: Iterable[ContextFragment], phases: dict[str, Phase]) -> dict[Phase, int]:
-    """Tokens by the phase that brought them."""
-    counts: dict[Phase, int] = dict.fromkeys(PHASES, 0)
-    for fragment in fragments:
-        counts[phases.get(fragment.uko_node, "graph")] += fragment.token_count
-    return counts

@@ -9,7 +9,7 @@ from typing import Any
 
 from acms_adapters.errors import StrategyError
 from acms_adapters.models import ContextRequest, SearchHit
-from acms_adapters.models.scores import rescale, to_evidence
+from acms_adapters.models.scores import rescale, to_evidence, to_relevance
 from acms_adapters.protocols import BackendSet, SearchesText, VectorBackend
 
 TEXT_WEIGHT = 0.35
@@ -65,13 +65,15 @@ def search_near(
         StrategyError: Nothing there can embed the words.
     """
     vector, embedder = backends.vector, backends.embedder
+    reliability = float(getattr(embedder, "reliability", 1.0))
     if vector is None or not words:
         return []
     options = {"top_k": limit, **filters(request)}
     if embedder is not None and isinstance(vector, VectorBackend):
         least = embedder.similarity_threshold if threshold is None else threshold
         embedded = embedder.embed_query(words)
-        return _clean(vector.similarity_search(embedded, min_similarity=least, **options))
+        hits = _clean(vector.similarity_search(embedded, min_similarity=least, **options))
+        return [replace(hit, score=_toned_down(hit.score, reliability)) for hit in hits]
     if isinstance(vector, SearchesText):
         return _clean(vector.search_text(words, min_similarity=threshold or 0.0, **options))
     raise StrategyError("the vector backend needs an embedder in the backend set")
@@ -85,6 +87,11 @@ def _clean(hits: Iterable[SearchHit]) -> list[SearchHit]:
         hit if hit.score == score else replace(hit, score=score)
         for hit, score in zip(found, scores, strict=True)
     ]
+
+
+def _toned_down(relevance: float, reliability: float) -> float:
+    """Relevance whose evidence counts only as far as the embedder can be relied on."""
+    return relevance if reliability == 1.0 else to_relevance(reliability * to_evidence(relevance))
 
 
 @dataclass(frozen=True, slots=True)

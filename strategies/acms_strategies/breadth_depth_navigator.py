@@ -88,14 +88,17 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
             depth=options.default_depth if request.depth is None else request.depth,
             decay=options.distance_decay,
             scope=request.scope,
+            mute=seeds.mute,
         )
         rated = rate(walked, seeds, evidence, decay=options.distance_decay)
-        hits = fetch(graph, rated, evidence.hits, request, limit=options.max_fragments)
+        limit = options.max_fragments
+        hits = fetch(graph, rated, evidence.hits, request, limit=limit, budget=budget)
         return to_ranking(
             hits,
             strategy=self.name,
             backends=backends,
-            limit=options.max_fragments,
+            budget=budget,
+            limit=limit,
             total=len(rated),
             stats={
                 "seeds": len(seeds.strength),

@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from acms_adapters.models import ContextFragment, FragmentProvenance, Rendering, SearchHit
+from acms_adapters.models import (
+    ContextBudget,
+    ContextFragment,
+    FragmentProvenance,
+    Rendering,
+    SearchHit,
+)
+from acms_adapters.models.base import now_utc
+from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.protocols import BackendSet
+
+CHOICE = 8
+"""How many times its share of the budget a strategy delivers, so that the packer has a choice.
+
+Measured over three kinds of questions at 512 to 2,048 tokens: from four times on, recall does not
+differ from delivering everything, which is three to six times as many fragments."""
 
 
 class Ranking(list[ContextFragment]):
@@ -29,11 +43,33 @@ class Ranking(list[ContextFragment]):
         self.stats = dict(stats or {})
 
 
+class Choice:
+    """Tells when there are enough fragments to choose from for a budget.
+
+    What alone is larger than the budget does not count.
+    """
+
+    def __init__(self, budget: ContextBudget) -> None:
+        self._largest = budget.available_tokens
+        self._left = CHOICE * budget.available_tokens
+
+    def add(self, tokens: int) -> None:
+        """Count a fragment."""
+        if tokens <= self._largest:
+            self._left -= tokens
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough."""
+        return self._left <= 0
+
+
 def to_ranking(
     rated: Iterable[tuple[SearchHit, float]],
     *,
     strategy: str,
     backends: BackendSet,
+    budget: ContextBudget,
     limit: int,
     total: int | None = None,
     stats: Mapping[str, Any] | None = None,
@@ -43,17 +79,20 @@ def to_ranking(
     Args:
         rated: Hits with their relevance in [0, 1].
         strategy: Who found them.
-        limit: How many fragments are made; texts beyond it are not loaded.
+        budget: The strategy's share; it ends when there is a choice for that.
+        limit: How many fragments are made at most.
         total: How many there were before `rated` was cut, where that is more.
         stats: Figures to tell.
     """
     ordered = sorted(rated, key=lambda pair: (-pair[1], pair[0].uko_node))
     fragments: list[ContextFragment] = []
+    choice = Choice(budget)
     for hit, relevance in ordered:
-        if len(fragments) == limit:
+        if len(fragments) == limit or choice.is_enough:
             break
         fragment = to_fragment(hit, relevance, strategy=strategy, backends=backends)
         if fragment is not None:
+            choice.add(fragment.token_count)
             fragments.append(fragment)
     return Ranking(fragments, total=len(ordered) if total is None else total, stats=stats)
 
@@ -65,11 +104,8 @@ def to_fragment(
     rendering = _rendering(hit, backends)
     if rendering is None or not rendering.content:
         return None
-    tokens = rendering.token_count
-    if tokens is None and backends.counter is not None:
-        tokens = backends.counter.count(rendering.content)
+    tokens = _tokens(rendering, backends)
     provenance = hit.provenance or FragmentProvenance(resource_uri=hit.uko_node)
-    known: dict[str, Any] = {"token_count": tokens, "created_at": hit.created_at or backends.now}
     return ContextFragment(
         uko_node=hit.uko_node,
         content=rendering.content,
@@ -77,8 +113,9 @@ def to_fragment(
         relevance_score=relevance,
         tier=hit.tier,
         provenance=provenance.model_copy(update={"strategy": strategy, "score": relevance}),
+        token_count=tokens,
         metadata=hit.metadata,
-        **{name: value for name, value in known.items() if value is not None},
+        created_at=hit.created_at or backends.now or now_utc(),
     )
 
 
@@ -86,6 +123,19 @@ def text_of(hit: SearchHit, backends: BackendSet) -> str:
     """The text of a hit; empty when nobody has it."""
     rendering = _rendering(hit, backends)
     return rendering.content if rendering else ""
+
+
+def tokens_of(hit: SearchHit, backends: BackendSet) -> int:
+    """Tokens of a hit's text, counted or estimated where nobody knows them; for ranking only."""
+    rendering = _rendering(hit, backends)
+    return _tokens(rendering, backends) if rendering else 0
+
+
+def _tokens(rendering: Rendering, backends: BackendSet) -> int:
+    if rendering.token_count is not None:
+        return rendering.token_count
+    counter = backends.counter
+    return counter.count(rendering.content) if counter else estimate_tokens(rendering.content)
 
 
 def _rendering(hit: SearchHit, backends: BackendSet) -> Rendering | None:

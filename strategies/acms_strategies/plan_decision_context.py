@@ -82,11 +82,12 @@ class PlanDecisionContextStrategy(BuiltInStrategy):
         limit = self.options.max_fragments
         linked = related(graph, records, request)
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
-        context = fetch(graph, linked, {}, request, limit=limit)
+        context = fetch(graph, linked, {}, request, budget=budget, limit=limit)
         return to_ranking(
             [*wanted, *context],
             strategy=self.name,
             backends=backends,
+            budget=budget,
             limit=limit,
             total=len(wanted) + len(linked),
             stats={"plans": list(line), "decisions": len(records), "related": len(context)},

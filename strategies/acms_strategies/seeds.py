@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from acms_adapters.models import ContextRequest
 from acms_adapters.protocols import GraphBackend, ResolvesNames
 from acms_strategies.arms import Evidence
+from acms_strategies.walk import OF_CODE
 
 SEEDS = 10
 """Most of the best first hits that a walk starts from."""
@@ -29,12 +30,23 @@ class Seeds:
         share: Each start with its share of the random walk; they add up to 1.
         focus: The start nodes that the request itself names.
         ignored: Nodes that it names and that are not there.
+        are_named: Whether the request or the question names any of them.
     """
 
     strength: dict[str, float] = field(default_factory=dict)
     share: dict[str, float] = field(default_factory=dict)
     focus: frozenset[str] = frozenset()
     ignored: tuple[str, ...] = ()
+    are_named: bool = False
+
+    @property
+    def mute(self) -> frozenset[str]:
+        """Relations that say nothing of what lies behind them.
+
+        Who calls or contains a node matters to a question that names it, and not to one that
+        merely led to it (measured on questions about code).
+        """
+        return frozenset() if self.are_named else OF_CODE
 
 
 def find_seeds(
@@ -50,14 +62,17 @@ def find_seeds(
     ignored = tuple(node for node in named if node not in set(there))
     if there:
         even = dict.fromkeys(there, 1.0)
-        return Seeds(even, _shares(even), frozenset(there), ignored), evidence
+        return Seeds(even, _shares(even), frozenset(there), ignored, are_named=True), evidence
     names = resolve_names(graph, request)
     evidence = _mention(evidence, names)
     best = {node: evidence.of(node) for node in evidence.best(SEEDS)}
     top = max(best.values(), default=0.0)
     hits = _shares({node: math.exp((e - top) / SHARPNESS) for node, e in best.items()})
     share = _halves(_shares(names), hits)
-    return Seeds({**dict.fromkeys(hits, 1.0), **names}, share, ignored=ignored), evidence
+    seeds = Seeds(
+        {**dict.fromkeys(hits, 1.0), **names}, share, ignored=ignored, are_named=bool(names)
+    )
+    return seeds, evidence
 
 
 def resolve_names(graph: GraphBackend, request: ContextRequest) -> dict[str, float]:

@@ -78,6 +78,7 @@ class SemanticEmbeddingStrategy(BuiltInStrategy):
             [(hit, hit.score) for hit in hits],
             strategy=self.name,
             backends=backends,
+            budget=budget,
             limit=options.max_fragments,
             stats={
                 "similarity_scores": [hit.score for hit in hits],

@@ -69,6 +69,7 @@ class SimpleKeywordStrategy(BuiltInStrategy):
             rated,
             strategy=self.name,
             backends=backends,
+            budget=budget,
             limit=options.max_fragments,
             stats={
                 "keywords": list(words),

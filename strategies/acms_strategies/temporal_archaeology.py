@@ -93,11 +93,12 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
             linked = related(graph, records, request)
         limit = self.options.max_fragments
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
-        current = fetch(graph, linked, {}, request, limit=limit)
+        current = fetch(graph, linked, {}, request, budget=budget, limit=limit)
         return to_ranking(
             [*wanted, *current],
             strategy=self.name,
             backends=backends,
+            budget=budget,
             limit=limit,
             total=len(wanted) + len(linked),
             stats={"window": window, "historical": len(records), "current": len(current)},

@@ -8,13 +8,17 @@ hub get little each, and being linked from everywhere is worth nothing by itself
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acms_adapters.models import Edge
 from acms_adapters.protocols import GraphBackend
 
 CONTAINS = "contains"
+
+OF_CODE = frozenset({CONTAINS, "imports", "calls", "inherits"})
+"""Relations that tie nearly everything to everything in a code base."""
 
 FAN_OUT = 50
 """Most links followed from one node."""
@@ -39,7 +43,7 @@ class Walk:
     Attributes:
         distance: Hops to each node.
         reach: The start's strength, times the decay for each hop.
-        links: Neighbours of each node that was left again.
+        links: Neighbours of each node that was left again, along relations that tell something.
     """
 
     distance: dict[str, int]
@@ -91,50 +95,62 @@ def walk(
     depth: int,
     decay: float,
     scope: Sequence[str] | None = None,
+    mute: Container[str] = (),
 ) -> Walk:
     """Go `breadth` hops along any relation, and `depth` hops down containment (ruling M3).
 
     Args:
         start: Where to start, with a strength in (0, 1] each.
         decay: What remains of the strength after a hop.
+        mute: Relations that lead somewhere and yet are no part of the random walk.
     """
     walked = Walk(dict.fromkeys(start, 0), dict(start))
-    _go(graph, walked, start, hops=breadth, decay=decay, scope=scope, down=False)
-    _go(graph, walked, start, hops=depth, decay=decay, scope=scope, down=True)
+    outwards, downwards = _Front(start), _Front(start)
+    for hop in range(1, max(breadth, depth) + 1):
+        if not (outwards.nodes or downwards.nodes) or len(walked.distance) >= NODE_LIMIT:
+            break
+        asked = outwards.nodes if hop <= breadth else []
+        found = graph.neighbors(asked, limit=FAN_OUT, scope=scope) if asked else []
+        below = downwards.nodes if hop <= depth else []
+        contained = [edge for edge in found if edge.relation == CONTAINS]
+        if rest := _unanswered(below, asked, found):
+            contained += graph.neighbors(
+                rest, direction="out", relations=(CONTAINS,), limit=CONTAINED, scope=scope
+            )
+        outwards.move(walked, _steps(found, set(asked)), hop, decay)
+        downwards.move(walked, _steps(contained, set(below), down=True), hop, decay)
     return walked
 
 
-def _go(
-    graph: GraphBackend,
-    walked: Walk,
-    start: Iterable[str],
-    *,
-    hops: int,
-    decay: float,
-    scope: Sequence[str] | None,
-    down: bool,
-) -> None:
-    here = list(start)
-    seen = set(here)
-    for hop in range(1, hops + 1):
-        if not here or len(walked.distance) >= NODE_LIMIT:
-            return
-        found = graph.neighbors(
-            here,
-            direction="out" if down else "both",
-            relations=(CONTAINS,) if down else None,
-            limit=CONTAINED if down else FAN_OUT,
-            scope=scope,
-        )
-        nodes, here = set(here), []
-        for node, neighbour in _steps(found, nodes, down=down):
-            walked.links.setdefault(node, {})[neighbour] = None
-            if walked.arrive(neighbour, hop, decay * walked.reach[node]) and neighbour not in seen:
-                seen.add(neighbour)
-                here.append(neighbour)
+class _Front:
+    """The nodes that a walk has just reached, and those it need not go to again."""
+
+    def __init__(self, start: Iterable[str]) -> None:
+        self.nodes = list(start)
+        self._seen = set(self.nodes)
+
+    def move(self, walked: Walk, steps: Iterable[tuple[str, str]], hop: int, decay: float) -> None:
+        """Take the steps and stand where they led."""
+        self.nodes = []
+        for node, neighbour in steps:
+            arrived = walked.arrive(neighbour, hop, decay * walked.reach[node])
+            if arrived and neighbour not in self._seen:
+                self._seen.add(neighbour)
+                self.nodes.append(neighbour)
 
 
-def _steps(edges: Iterable[Edge], nodes: set[str], *, down: bool) -> Iterator[tuple[str, str]]:
+def _unanswered(below: list[str], asked: list[str], found: Sequence[Edge]) -> list[str]:
+    """Nodes whose members are not all among the links that were found."""
+    if not asked:
+        return below
+    counts = Counter(end for edge in found for end in {edge.source, edge.target})
+    there = set(asked)
+    return [node for node in below if node not in there or counts[node] >= FAN_OUT]
+
+
+def _steps(
+    edges: Iterable[Edge], nodes: set[str], *, down: bool = False
+) -> Iterator[tuple[str, str]]:
     for edge in edges:
         source, target = edge.source, edge.target
         if source == target:

@@ -13,6 +13,7 @@ import snowballstemmer
 
 from acms_adapters.models import ContextRequest
 
+_SINGLE = re.compile(r"\w+")
 _WORD = re.compile(r"\w+(?:[.'’-]\w+)*")
 
 _STOP_TEXT = """
@@ -52,8 +53,12 @@ def contains(text: str, word: str) -> bool:
 
 def matches(text: str, words: Sequence[str]) -> float:
     """The share of the words that stand in the text as wholes, 0 to 1."""
+    if not words:
+        return 0.0
     folded = fold(text)
-    return sum(_contains(folded, fold(word)) for word in words) / len(words) if words else 0.0
+    single = set(_SINGLE.findall(folded))
+    wanted = [fold(word) for word in words]
+    return sum(word in single or _contains(folded, word) for word in wanted) / len(words)
 
 
 def fold(text: str) -> str:
@@ -72,7 +77,7 @@ def overlaps(texts: Mapping[str, str], words: Iterable[str]) -> dict[str, float]
 
     A word counts the more, the fewer of the texts hold it; one that none holds does not count.
     """
-    terms = {stem(part) for word in words for part in re.findall(r"\w+", fold(word))}
+    terms = {stem(part) for word in words for part in _SINGLE.findall(fold(word))}
     held = {name: _held(fold(text), terms) for name, text in texts.items()}
     weights = {
         term: math.log1p(len(held) / holders)
@@ -87,7 +92,7 @@ def overlaps(texts: Mapping[str, str], words: Iterable[str]) -> dict[str, float]
 
 
 def _held(text: str, terms: set[str]) -> set[str]:
-    stems = {stem(word) for word in re.findall(r"\w+", text)}
+    stems = {stem(word) for word in _SINGLE.findall(text)}
     return {term for term in terms if term in stems or (not term.isascii() and term in text)}
 
 

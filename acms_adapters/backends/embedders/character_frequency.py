@@ -22,11 +22,13 @@ class CharacterFrequencyEmbedder:
         name: ``character-frequency-v1``.
         dimensions: 511.
         similarity_threshold: 0.5.
+        reliability: 0.1: letters tell little of what a text is about.
     """
 
     name = "character-frequency-v1"
     dimensions = _ASCII + _OTHERS
     similarity_threshold = 0.5
+    reliability = 0.1
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in order."""

@@ -27,6 +27,7 @@ class WordLlamaEmbedder:
         name: ``wordllama``.
         dimensions: 256.
         similarity_threshold: 0: every direction that is not opposite counts.
+        reliability: 0.3: means of word vectors tell less than a sentence encoder does.
 
     Raises:
         MissingExtraError: The package is not installed.
@@ -35,6 +36,7 @@ class WordLlamaEmbedder:
     name = "wordllama"
     dimensions = 256
     similarity_threshold = 0.0
+    reliability = 0.3
 
     def __init__(self) -> None:
         if importlib.util.find_spec("wordllama") is None:
