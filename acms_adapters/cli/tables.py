@@ -48,7 +48,8 @@ def _left_out(payload: ContextPayload) -> Table:
     for name in ("depth", "tokens", "relevance"):
         table.add_column(name, justify="right")
     table.add_column("why", overflow="fold")
-    names = {f.fragment_id: f.uko_node for f in (*payload.fragments, *entries)}
+    names = {fragment.fragment_id: fragment.uko_node for fragment in payload.fragments}
+    names.update((entry.fragment_id, entry.uko_node) for entry in entries)
     for entry in entries[:LEFT_OUT_ROWS]:
         why = entry.explain()
         if entry.other:

@@ -140,10 +140,7 @@ def _resource(name: str, group: tuple[ContextFragment, ...]) -> IndexedResource:
         resource_uri=name,
         location=deepest.provenance.location,
         resource_type=deepest.provenance.resource_type or "document",
-        fields={
-            "title": title if isinstance(title, str) else deepest.uko_node,
-            "body": deepest.content,
-        },
+        fields={"title": title, "body": deepest.content},
         renderings={f.detail_depth: f.content for f in group},
         searched_depth=deepest.detail_depth,
         metadata=deepest.metadata,

@@ -9,6 +9,7 @@ from typing import Literal
 from acms_adapters.models import ContextBudget, ContextPayload, ContextRequest, Layout
 from acms_adapters.pipeline.call import Call
 from acms_adapters.pipeline.candidates import Candidates
+from acms_adapters.pipeline.fragment_orderer import OrderStrategy
 from acms_adapters.protocols import TokenCounter
 
 OnFailure = Literal["raise", "degrade"]
@@ -30,7 +31,7 @@ class Options:
     layout: Layout = "payload"
     on_failure: OnFailure = "raise"
     previous: ContextPayload | None = None
-    order: str | None = None
+    order: OrderStrategy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
