@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,
-    adispatch_custom_event,
-    dispatch_custom_event,
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
+from langchain_core.runnables.config import ensure_config, patch_config
 from pydantic import ConfigDict, Field, SkipValidation
 
+from acms_adapters.errors import RequestError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.langchain.documents import to_documents
+from acms_adapters.langchain.tracing import Assembles, aassemble_below, assemble_below
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import ACMSPipeline
-
-EVENT = "acms.assembled"
-"""Name of the custom event that carries the figures and the ledger of a retrieval (ruling A5)."""
 
 
 class ACMSRetriever(BaseRetriever):
@@ -42,7 +38,7 @@ class ACMSRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    pipeline: SkipValidation[ACMSPipeline] = Field(exclude=True, repr=False)
+    pipeline: SkipValidation[Assembles] = Field(exclude=True, repr=False)
     max_tokens: int = Field(default=4096, gt=0)
     k: int | None = Field(default=None, ge=1)
     request: dict[str, Any] = Field(default_factory=dict)
@@ -68,6 +64,58 @@ class ACMSRetriever(BaseRetriever):
         store.add_documents(documents)
         return cls(pipeline=store.pipeline(settings), **fields)
 
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Index texts in memory and retrieve from them.
+
+        Args:
+            texts: What to index.
+            metadatas: Metadata of each text.
+            ids: Id of each text; one that is left out is made from the text.
+            **options: See `from_documents`.
+
+        Raises:
+            ValueError: There are not as many metadatas or ids as texts.
+        """
+        texts = list(texts)
+        named = list(ids) if ids is not None else [None] * len(texts)
+        described = [dict(m) for m in metadatas] if metadatas is not None else [{} for _ in texts]
+        if not len(texts) == len(named) == len(described):
+            raise RequestError(
+                f"{len(texts)} texts need as many ids and metadatas, not {len(named)} and "
+                f"{len(described)}"
+            )
+        documents = [
+            Document(id=name, page_content=text, metadata=metadata)
+            for text, metadata, name in zip(texts, described, named, strict=True)
+        ]
+        return cls.from_documents(documents, **options)
+
+    @classmethod
+    def from_store(cls, *stores: Any, settings: Any = None, **fields: Any) -> Self:
+        """Retrieve from stores that are there already; each of them embeds and searches itself.
+
+        Args:
+            *stores: A LangChain vector store, a retriever or anything that behaves like one, or a
+                backend; at most one of a kind. Wrap a vector store in `VectorStoreBackend` to say
+                what its scores mean.
+            settings: Configuration of the pipeline.
+            **fields: Fields of the retriever.
+
+        Raises:
+            ValueError: Nothing that can be searched, or two of a kind.
+        """
+        from acms_adapters.langchain.stores import read_stores
+
+        return cls(pipeline=ACMSPipeline(settings, backends=read_stores(stores)), **fields)
+
     def assemble(self, query: str, **options: Any) -> ContextPayload:
         """The whole payload for a question: fragments, ledger, metrics (ruling A5)."""
         return self.pipeline.assemble(self._request(query, options), **self._limits(options))
@@ -88,40 +136,29 @@ class ACMSRetriever(BaseRetriever):
     def _limits(self, options: dict[str, Any]) -> dict[str, Any]:
         def given(name: str) -> Any:
             value = options.get(name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise RequestError(f"{name} must be a whole number >= 1, not {value!r}")
             return getattr(self, name) if value is None else value
 
-        k = given("k")
-        if k is not None and k < 1:
-            raise ValueError(f"k must be at least 1, not {k!r}")
-        return {"budget": given("max_tokens"), "max_fragments": k, "layout": "bare"}
+        return {
+            "budget": given("max_tokens"),
+            "max_fragments": given("k"),
+            "layout": "bare",
+        }
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         # what runs inside becomes a child of this run, which the base class does not see to
         config = patch_config(ensure_config(), callbacks=run_manager.get_child())
-        with set_config_context(config) as context:
-            payload = context.run(self.assemble, query, **options)
-            context.run(dispatch_custom_event, EVENT, summary(payload))
-        return to_documents(payload)
+        request = self._request(query, options)
+        return to_documents(assemble_below(config, self.pipeline, request, **self._limits(options)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         config = patch_config(ensure_config(), callbacks=run_manager.get_child())
-        with set_config_context(config) as context:
-            payload = await asyncio.create_task(self.aassemble(query, **options), context=context)
-            await adispatch_custom_event(EVENT, summary(payload), config=config)
-        return to_documents(payload)
-
-
-def summary(payload: ContextPayload) -> dict[str, Any]:
-    """Figures, failures and ledger of a payload, as JSON types."""
-    return {
-        "metrics": payload.metrics,
-        "failures": [str(failure) for failure in payload.failures],
-        "left_out": [
-            {"uko_node": entry.uko_node, "reason": entry.reason.value, "why": entry.explain()}
-            for entry in payload.ledger.entries
-        ],
-    }
+        request = self._request(query, options)
+        return to_documents(
+            await aassemble_below(config, self.pipeline, request, **self._limits(options))
+        )

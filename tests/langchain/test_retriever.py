@@ -173,7 +173,7 @@ def test_event_streams_show_the_assembled_context(retriever: ACMSRetriever) -> N
 
 def test_a_dead_pipeline_raises_and_reports_the_error_to_callbacks(invoke: Invoke) -> None:
     recorder = Recorder()
-    dead = ACMSRetriever(pipeline=ACMSPipeline(), callbacks=[recorder])
+    dead = ACMSRetriever(pipeline=ACMSPipeline()).with_config(callbacks=[recorder])
     with pytest.raises(Exception, match="nothing answered"):
         invoke(dead, QUESTION)
     assert len(recorder.errors) == 1
