@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import chromadb
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 from langchain_chroma import Chroma
@@ -38,6 +38,13 @@ from acms_adapters.errors import (
 from acms_adapters.models import FragmentProvenance, SearchHit
 
 Make = Callable[..., ChromaVectorBackend]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
 
 
 def nodes_of(hits: list[SearchHit]) -> list[str]:
@@ -137,6 +144,23 @@ def test_b4_metadata_comes_back_equal_whatever_chroma_can_hold(
     backend.upsert(["a"], [[1.0, 0.0]], metadatas=[metadata])
     (hit,) = backend.similarity_search([1, 0])
     assert json.dumps(hit.metadata) == json.dumps(metadata)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=4), min_size=1, max_size=4))
+def test_b4_any_metadata_comes_back_equal(metadatas: list[dict[str, Any]]) -> None:
+    backend = ChromaVectorBackend(client=chromadb.EphemeralClient())
+    backend.upsert(range(len(metadatas)), [[1.0, 0.0]] * len(metadatas), metadatas=metadatas)
+    hits = backend.similarity_search([1, 0])
+    assert [json.dumps(hit.metadata) for hit in hits] == [json.dumps(one) for one in metadatas]
+    backend.close()
+
+
+def test_long_names_of_many_nodes_are_no_trouble(make: Make) -> None:
+    backend = make()
+    names = [f"project://app/{'long' * 100}/{i}" for i in range(300)]
+    backend.upsert(names, np.random.default_rng(0).normal(size=(300, 4)))
+    assert len(backend.similarity_search([1, 1, 1, 1], top_k=300, min_similarity=-1)) == 300
 
 
 def test_b3_indexing_twice_leaves_one_copy(make: Make) -> None:

@@ -24,6 +24,7 @@ from acms_adapters.backends.embedders import (
     WordLlamaEmbedder,
     as_embedder,
     default_embedder,
+    word_llama,
 )
 from acms_adapters.errors import (
     ACMSError,
@@ -137,11 +138,17 @@ def test_wordllama_finds_what_is_meant(built_in: Embedder) -> None:
     assert cosine(asked, near) > cosine(asked, embedder.embed_query("bananas are yellow fruit"))
 
 
+def test_wordllama_reads_a_long_text_up_to_its_cap() -> None:
+    embedder = WordLlamaEmbedder()
+    text = "the lighthouse keeper " * 200
+    assert len(text) > word_llama.MAX_CHARS
+    cut = embedder.embed_query(text[: word_llama.MAX_CHARS])
+    assert embedder.embed_query(text + "bananas") == cut
+
+
 def test_wordllama_loads_once_for_many_threads_and_without_a_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from acms_adapters.backends.embedders import word_llama
-
     loads: list[int] = []
     load = word_llama._load
     monkeypatch.setattr(word_llama, "_loaded", [])

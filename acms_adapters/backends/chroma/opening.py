@@ -63,10 +63,16 @@ class Place:
 
 
 class Connection:
-    """A client in use; it is closed once it is retired and nobody uses it any more."""
+    """A client in use; it is closed once it is retired and nobody uses it any more.
+
+    Attributes:
+        client: None where only a collection object was given.
+        batch: Most rows of a call.
+    """
 
     def __init__(self, client: ClientAPI | None, *, owned: bool) -> None:
         self.client = client
+        self.batch = BATCH if client is None else min(BATCH, client.get_max_batch_size())
         self._lock = threading.Lock()
         self._users = 0
         self._retired = False
@@ -208,7 +214,5 @@ def create(place: Place, connection: Connection) -> Table:
 
 
 def _table(place: Place, connection: Connection, collection: Any) -> Table:
-    client = connection.client
-    batch = BATCH if client is None else min(BATCH, client.get_max_batch_size())
     record = CollectionRecord.of(collection.metadata)
-    return Table(collection, record, str(place), batch)
+    return Table(collection, record, str(place), connection.batch)
