@@ -20,6 +20,9 @@ CONTAINS = "contains"
 OF_CODE = frozenset({CONTAINS, "imports", "calls", "inherits"})
 """Relations that tie nearly everything to everything in a code base."""
 
+Step = tuple[str, str, str]
+"""From a node, to its neighbour, along a relation."""
+
 FAN_OUT = 50
 """Most links followed from one node."""
 
@@ -105,7 +108,7 @@ def walk(
         mute: Relations that lead somewhere and yet are no part of the random walk.
     """
     walked = Walk(dict.fromkeys(start, 0), dict(start))
-    outwards, downwards = _Front(start), _Front(start)
+    outwards, downwards = _Front(start, mute), _Front(start, mute)
     for hop in range(1, max(breadth, depth) + 1):
         if not (outwards.nodes or downwards.nodes) or len(walked.distance) >= NODE_LIMIT:
             break
@@ -125,14 +128,17 @@ def walk(
 class _Front:
     """The nodes that a walk has just reached, and those it need not go to again."""
 
-    def __init__(self, start: Iterable[str]) -> None:
+    def __init__(self, start: Iterable[str], mute: Container[str]) -> None:
         self.nodes = list(start)
         self._seen = set(self.nodes)
+        self._mute = mute
 
-    def move(self, walked: Walk, steps: Iterable[tuple[str, str]], hop: int, decay: float) -> None:
+    def move(self, walked: Walk, steps: Iterable[Step], hop: int, decay: float) -> None:
         """Take the steps and stand where they led."""
         self.nodes = []
-        for node, neighbour in steps:
+        for node, neighbour, relation in steps:
+            if relation not in self._mute:
+                walked.links.setdefault(node, {})[neighbour] = None
             arrived = walked.arrive(neighbour, hop, decay * walked.reach[node])
             if arrived and neighbour not in self._seen:
                 self._seen.add(neighbour)
@@ -148,14 +154,12 @@ def _unanswered(below: list[str], asked: list[str], found: Sequence[Edge]) -> li
     return [node for node in below if node not in there or counts[node] >= FAN_OUT]
 
 
-def _steps(
-    edges: Iterable[Edge], nodes: set[str], *, down: bool = False
-) -> Iterator[tuple[str, str]]:
+def _steps(edges: Iterable[Edge], nodes: set[str], *, down: bool = False) -> Iterator[Step]:
     for edge in edges:
         source, target = edge.source, edge.target
         if source == target:
             continue
         if source in nodes:
-            yield source, target
+            yield source, target, edge.relation
         if not down and target in nodes:
-            yield target, source
+            yield target, source, edge.relation

@@ -11,7 +11,7 @@ from acms_adapters.models import ContextBudget, ContextRequest, PlanContext, Sea
 from acms_adapters.models.scores import to_evidence
 from acms_adapters.protocols import BackendSet
 from acms_strategies import ArceStrategy
-from acms_strategies.arce import CHOICE
+from acms_strategies.hits import CHOICE
 
 BUDGET = ContextBudget(max_tokens=1000)
 
@@ -146,7 +146,7 @@ def test_each_phase_gathers_its_share_of_what_is_gathered(world: Any) -> None:
 def test_s14_what_a_phase_leaves_unused_goes_to_the_others(
     world: Any, there: dict[str, int], expected: dict[str, int]
 ) -> None:
-    gathered = run(wide(world, **there), budget=100, query="question").stats["gathered"]
+    gathered = run(wide(world, **there), budget=50, query="question").stats["gathered"]
     assert gathered == expected
 
 
