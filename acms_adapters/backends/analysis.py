@@ -158,7 +158,8 @@ def _split(word: str) -> tuple[str, ...]:
     stems = [_cut(stem(part)) for part in parts]
     if not 1 < len(parts) <= _MOST_PARTS:
         return tuple(stems)
-    return (_cut("".join(parts)), *stems)
+    # stemmed as well, because that is what happens to one who writes it as a plain word
+    return (_cut(stem("".join(parts))), *stems)
 
 
 def _parts(word: str) -> list[str]:

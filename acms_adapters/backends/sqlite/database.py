@@ -17,6 +17,7 @@ from acms_adapters.errors import BackendError, StoreError, StoreLockedError
 Functions = dict[str, tuple[int, Callable[..., Any]]]
 """SQL functions by name, with how many arguments they take."""
 
+_MAGIC = b"SQLite format 3\x00"
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -183,6 +184,8 @@ class Database:
         return handle
 
     def _uri(self, path: Path) -> str:
+        if path.is_file() and not _may_be_ours(path):
+            raise self._is_broken("it does not begin as one")
         uri = path.absolute().as_uri()
         if not self.read_only:
             return f"{uri}?mode=rwc"
@@ -191,6 +194,12 @@ class Database:
         # SQLite cannot read beside a writer where it may not make its lock file
         kept_apart = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
         return f"{uri}?mode=ro" + ("&immutable=1" if kept_apart else "")
+
+    def _is_broken(self, why: object) -> StoreError:
+        return StoreError(
+            f"{self.name!r} is damaged or no SQLite database ({why}): remove the file, or choose "
+            "another path, and index again"
+        )
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -209,10 +218,7 @@ class Database:
                 "try again when it is done, or give a larger busy_timeout_seconds"
             )
         if code in _BROKEN:
-            return StoreError(
-                f"{self.name!r} is damaged or no SQLite database ({error}): remove the file, or "
-                "choose another path, and index again"
-            )
+            return self._is_broken(error)
         if code == sqlite3.SQLITE_FULL:
             return StoreError(f"no room left for the store {self.name!r}: free some space")
         return StoreError(
@@ -234,3 +240,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _may_be_ours(path: Path) -> bool:
+    """Whether a file is empty or an SQLite database; SQLite would write over a few other bytes."""
+    with path.open("rb") as file:
+        begin = file.read(len(_MAGIC))
+    return begin in (b"", _MAGIC)
