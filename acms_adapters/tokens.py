@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from acms_adapters.errors import UnknownNameError
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.estimate import estimate_tokens
+from acms_adapters.models.vocabularies import VOCABULARIES
 from acms_adapters.protocols import TokenCounter
-from acms_adapters.vocabularies import VOCABULARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

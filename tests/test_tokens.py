@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import acms_adapters.tokens as tokens
 from acms_adapters.errors import UnknownNameError
+from acms_adapters.models.vocabularies import VOCABULARIES
 from acms_adapters.protocols import TokenCounter
 from acms_adapters.tokens import (
     CallableCounter,
@@ -33,7 +34,6 @@ from acms_adapters.tokens import (
     available_encodings,
     token_counter,
 )
-from acms_adapters.vocabularies import VOCABULARIES
 
 TEXT = "def main() -> None:\n    print('你好, world 😀')\n"
 CL100K = token_counter("cl100k_base")
@@ -59,6 +59,11 @@ def warnings_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_warned", set())
 
 
+def encoding(name: str) -> tiktoken.Encoding:
+    assert token_counter(name).exact  # loads it without a network
+    return tiktoken.get_encoding(name)
+
+
 def bundled(name: str = "cl100k_base") -> Path:
     (address,) = VOCABULARIES[name]
     return BUNDLE / hashlib.sha1(address.encode()).hexdigest()
@@ -70,9 +75,9 @@ class TestEncodings:
         counter = token_counter(name)
         assert isinstance(counter, TokenCounter)
         assert (counter.name, counter.exact) == (name, True)
-        encoding = tiktoken.get_encoding(name)
+        made = encoding(name)
         for text in ("", "a", TEXT, TEXT * 50):
-            assert counter.count(text) == len(encoding.encode_ordinary(text))
+            assert counter.count(text) == len(made.encode_ordinary(text))
 
     def test_nothing_said_means_cl100k_base(self) -> None:
         assert token_counter().name == token_counter(None).name == "cl100k_base"
@@ -123,7 +128,7 @@ class TestEncodings:
 
     def test_the_memory_of_counts_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tokens, "_CACHE_ENTRIES", 3)
-        counter = EncodingCounter(tiktoken.get_encoding("cl100k_base"))
+        counter = EncodingCounter(encoding("cl100k_base"))
         for i in range(10):
             assert counter.count(f"text {i}") > 0
         assert len(counter._cache) == 3
@@ -210,7 +215,7 @@ class TestOtherSources:
         assert token_counter(made).count("x\ud83d") == 2
 
     def test_a_tiktoken_encoding_counts_special_tokens_as_text(self) -> None:
-        counter = token_counter(tiktoken.get_encoding("o200k_base"))
+        counter = token_counter(encoding("o200k_base"))
         assert (counter.name, counter.exact) == ("o200k_base", True)
         assert counter.count("<|endoftext|>") == token_counter("o200k_base").count("<|endoftext|>")
 
@@ -378,7 +383,7 @@ COUNTERS: list[Callable[[], TokenCounter]] = [
     lambda: token_counter("estimate"),
     lambda: token_counter(len),
     lambda: token_counter(HuggingFace()),
-    lambda: token_counter(tiktoken.get_encoding("o200k_base")),
+    lambda: token_counter(encoding("o200k_base")),
 ]
 
 
@@ -415,7 +420,7 @@ class TestThreads:
 
     def test_threads_count_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tokens, "_CACHE_ENTRIES", 16)
-        counter = EncodingCounter(tiktoken.get_encoding("cl100k_base"))
+        counter = EncodingCounter(encoding("cl100k_base"))
         texts = [f"{TEXT} {i}" for i in range(64)]
         expected = [CL100K.count(text) for text in texts]
         with ThreadPoolExecutor(8) as pool:
