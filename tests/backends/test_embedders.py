@@ -332,7 +332,10 @@ def test_b7_the_frameworks_own_stand_ins_work(value: Any) -> None:
 def test_b7_an_embedding_may_declare_its_own_threshold_and_name() -> None:
     embedding = LangChainLike()
     embedding.similarity_threshold = 0.3
-    assert as_embedder(embedding).similarity_threshold == 0.3
+    embedding.reliability = 0.5
+    embedder = as_embedder(embedding)
+    assert (embedder.similarity_threshold, embedder.reliability) == (0.3, 0.5)
+    assert as_embedder(LangChainLike()).reliability == 1.0
     assert as_embedder(embedding, name="mine").name == "mine"
 
 

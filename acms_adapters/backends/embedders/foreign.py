@@ -25,6 +25,7 @@ class ForeignEmbedder:
         documents: From texts to one vector each.
         query: From a question to its vector.
         similarity_threshold: Raw cosine below which a hit is no hit.
+        reliability: How much its cosines say beside those of a sentence encoder, 0 to 1.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class ForeignEmbedder:
         *,
         query: Callable[[str], Any],
         similarity_threshold: float = 0.0,
+        reliability: float = 1.0,
     ) -> None:
         self.name = name
         self.similarity_threshold = similarity_threshold
+        self.reliability = reliability
         self._documents = documents
         self._query = query
         self._dimensions: int | None = None
@@ -115,9 +118,12 @@ def wrap(value: Any, *, name: str | None = None) -> ForeignEmbedder:
             "embed_query(), a LlamaIndex or Chroma embedding, or a function from texts to vectors"
         )
     documents, query = found
-    threshold = float(getattr(value, "similarity_threshold", 0.0))
     return ForeignEmbedder(
-        name or stable_name(value), documents, query=query, similarity_threshold=threshold
+        name or stable_name(value),
+        documents,
+        query=query,
+        similarity_threshold=float(getattr(value, "similarity_threshold", 0.0)),
+        reliability=float(getattr(value, "reliability", 1.0)),
     )
 
 
