@@ -13,8 +13,20 @@ from acms_adapters.cli.tables import explanation
 from acms_adapters.models import ContextPayload, ContextRequest
 
 QuestionArgument = Annotated[str, typer.Argument(help="What the context is for.")]
+
+
+def _tokens(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise typer.BadParameter(f"{value!r} is no whole number of tokens") from None
+
+
 BudgetOption = Annotated[
-    int | None, typer.Option("--budget", help="Tokens; the configuration's by default.")
+    int | None,
+    typer.Option(
+        "--budget", parser=_tokens, metavar="N", help="Tokens; the configuration's by default."
+    ),
 ]
 FocusOption = Annotated[
     list[str] | None, typer.Option("--focus", help="URI to start from; may be repeated.")

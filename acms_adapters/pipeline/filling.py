@@ -11,7 +11,7 @@ from acms_adapters.pipeline.containment import PackedTexts, shared_resources
 from acms_adapters.pipeline.departures import Departures
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Scored, packing_order
+from acms_adapters.pipeline.ranking import Digests, Scored, packing_order
 from acms_adapters.pipeline.renderings import LowerRenderings
 
 _UNBOUNDED = 1 << 60
@@ -42,10 +42,16 @@ class Pool:
     smallest: int
 
     @classmethod
-    def of(cls, scored: Sequence[Scored], tier_priority: Sequence[Tier] | None) -> Pool:
+    def of(
+        cls,
+        scored: Sequence[Scored],
+        *,
+        tier_priority: Sequence[Tier] | None,
+        digests: Digests | None = None,
+    ) -> Pool:
         """Rank and survey candidates."""
         return cls(
-            packing_order(scored, tier_priority=tier_priority),
+            packing_order(scored, tier_priority=tier_priority, digests=digests),
             shared_resources(fragment for fragment, _ in scored),
             min((fragment.token_count for fragment, _ in scored), default=0),
         )
@@ -84,9 +90,8 @@ class Filling:
         self._tiers = {t: bound + pricing.separator for t, bound in rules.tier_budget.items()}
         # the least that is missing is looked for only where prices are not known beforehand
         self._least_missing = _UNBOUNDED if pricing.counts else 0
-        # below that nothing more can be admitted, nor be found to lie in something
-        simple = not (pool.resources or lower or pricing.counts)
-        self._smallest = pool.smallest if simple else -_UNBOUNDED
+        # below that nothing more can be admitted, unless it took the place of what lies in it
+        self._smallest = -_UNBOUNDED if lower or pricing.counts else pool.smallest
 
     @property
     def kept(self) -> tuple[ContextFragment, ...]:
@@ -100,10 +105,13 @@ class Filling:
             if limit is not None and len(self._packed) >= limit:
                 self.departures.refuse(self._from(number), limit)
                 return
-            if self._left < self._smallest:
+            if self._left >= self._smallest or self._texts.touch(fragment):
+                self._consider(number, fragment)
+            elif self._pool.resources:
+                self.departures.pass_over((fragment,), self._left)
+            else:
                 self.departures.pass_over(self._from(number), self._left)
                 return
-            self._consider(number, fragment)
 
     def _from(self, number: int) -> Iterator[ContextFragment]:
         return (fragment for fragment, _ in self._pool.ranked[number:])
@@ -157,6 +165,10 @@ class Filling:
         cost = self._pricing.price(option, room)
         if cost > room:
             return self._missed(option, cost, room)
+        if inner:  # it is worth at least what stands in it
+            within = (self._packed[replaced].fragment.relevance_score for replaced in inner)
+            relevance = max(option.relevance_score, *within)
+            option = option.model_copy(update={"relevance_score": relevance})
         for replaced in inner:
             self._replace(replaced, by=option)
         self._packed[number] = _Packed(option, cost)

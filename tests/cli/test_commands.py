@@ -86,7 +86,9 @@ def test_a_focus_brings_its_neighbourhood(
     node = "project://src/limits.py#TokenBucket"
     assert run(["assemble", "what is here", "--focus", node, "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
-    assert any(fragment["uko_node"].startswith(node) for fragment in payload["fragments"])
+    best = payload["fragments"][0]
+    assert "class TokenBucket" in best["content"]
+    assert best["relevance_score"] > 0.9
 
 
 def test_finding_nothing_exits_with_1(
