@@ -54,10 +54,11 @@ def _scores(fragments: Iterable[ContextFragment]) -> dict[Place, dict[str, float
 
 def _combined(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
     # sorted, because a sum of floats depends on its order
-    added = sum(
+    evidence = [
         weights[name] * max(0.0, to_evidence(score))
         for name, score in sorted(scores.items())
         if name in weights
-    )
-    alone = (score for name, score in scores.items() if name not in weights)
-    return max(to_relevance(added), *alone, 0.0)
+    ]
+    added = [to_relevance(sum(evidence))] if evidence else []
+    alone = [score for name, score in scores.items() if name not in weights]
+    return max((*added, *alone))

@@ -35,6 +35,11 @@ class PackedTexts:
         if texts is not None:
             del texts.all[number]
 
+    def touch(self, fragment: ContextFragment) -> bool:
+        """Whether anything of the fragment's resource is packed."""
+        texts = self._resources.get(fragment.provenance.resource_uri)
+        return texts is not None and bool(texts.all)
+
     def compare(self, fragment: ContextFragment) -> tuple[int | None, Collection[int]]:
         """Number of a packed fragment whose text holds this one's, and of those it holds."""
         texts = self._resources.get(fragment.provenance.resource_uri)

@@ -21,7 +21,7 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.models.fragment import MAX_DEPTH
-from acms_adapters.pipeline.ranking import Place, place, preference
+from acms_adapters.pipeline.ranking import Place, place, preference, without
 from acms_adapters.pipeline.renderings import Count, rerendered, tokens_of
 from acms_adapters.protocols import RenderingSource
 
@@ -169,7 +169,7 @@ def _settled(candidates: Iterable[ContextFragment], choice: _Choice) -> Resoluti
     for where, group in conflicts.items():
         base = choice.among(group)
         first[where] = base
-        others = _without(group, base)
+        others = without(group, base)
         superseded.extend((fragment, base.fragment_id) for fragment in others)
         alternatives[where] = sorted(others, key=preference)
     return Resolution(tuple(first.values()), tuple(superseded), alternatives)
@@ -251,9 +251,3 @@ def _nearer(depth: int, known: int, target: int) -> bool:
     if depth <= target:
         return known > target or depth > known
     return target < depth < known
-
-
-def _without(group: list[ContextFragment], base: ContextFragment) -> list[ContextFragment]:
-    # by position: the same object may have been passed twice
-    spared = next(index for index, fragment in enumerate(group) if fragment is base)
-    return [*group[:spared], *group[spared + 1 :]]

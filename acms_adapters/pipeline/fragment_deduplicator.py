@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
-from acms_adapters.pipeline.outcome import Outcome
-from acms_adapters.pipeline.ranking import preference, provenance_key
+from acms_adapters.pipeline.ranking import Digests, preference, provenance_key, without
 
 DedupStrategy = Literal["highest_relevance", "first_seen", "most_recent"]
 
@@ -33,9 +33,32 @@ class FragmentDeduplicator:
     ) -> list[ContextFragment]:
         """Unique fragments, in the order in which their texts first appeared."""
         chosen = deduplicate(
-            fragments, strategy or self._strategy, merge_provenance=self._merge_provenance
+            fragments,
+            self._strategy if strategy is None else strategy,
+            merge_provenance=self._merge_provenance,
         )
         return list(chosen.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplication:
+    """One fragment for each node and text.
+
+    Attributes:
+        kept: The ones that stay, in the order in which their texts first appeared.
+        duplicates: The others, each with the id of the one that stays in its place.
+    """
+
+    kept: tuple[ContextFragment, ...]
+    duplicates: tuple[tuple[ContextFragment, str], ...] = ()
+
+    @property
+    def left_out(self) -> tuple[LedgerEntry, ...]:
+        """Entries for the duplicates, made anew each time."""
+        return tuple(
+            LedgerEntry.of(fragment, LeftOut.DUPLICATE, other=kept)
+            for fragment, kept in self.duplicates
+        )
 
 
 def deduplicate(
@@ -43,7 +66,8 @@ def deduplicate(
     strategy: DedupStrategy = "highest_relevance",
     *,
     merge_provenance: bool = True,
-) -> Outcome:
+    digests: Digests | None = None,
+) -> Deduplication:
     """Keep one fragment of each node and normalised text.
 
     Raises:
@@ -53,31 +77,28 @@ def deduplicate(
     candidates = tuple(fragments)
     nodes = Counter([fragment.uko_node for fragment in candidates])
     if len(nodes) == len(candidates):
-        return Outcome(candidates)
-    first, repeated = _grouped(candidates, nodes)
-    left_out: list[LedgerEntry] = []
+        return Deduplication(candidates)
+    first, repeated = _grouped(candidates, nodes, digests or Digests())
+    duplicates: list[tuple[ContextFragment, str]] = []
     for key, group in repeated.items():
         kept = choose(group)
-        left_out.extend(
-            LedgerEntry.of(other, LeftOut.DUPLICATE, other=kept.fragment_id)
-            for other in _without(group, kept)
-        )
+        duplicates.extend((other, kept.fragment_id) for other in without(group, kept))
         first[key] = _merged(kept, group) if merge_provenance else kept
-    return Outcome(tuple(first.values()), tuple(left_out))
+    return Deduplication(tuple(first.values()), tuple(duplicates))
 
 
 _Key = tuple[str, str]
 
 
 def _grouped(
-    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int]
+    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int], digests: Digests
 ) -> tuple[dict[_Key, ContextFragment], dict[_Key, list[ContextFragment]]]:
     first: dict[_Key, ContextFragment] = {}
     repeated: dict[_Key, list[ContextFragment]] = {}
     for fragment in fragments:
         node = fragment.uko_node
         # a node that occurs once has no duplicate, so its text need not be hashed
-        key = (node, fragment.content_hash if nodes[node] > 1 else "")
+        key = (node, digests.of(fragment) if nodes[node] > 1 else "")
         if key not in first:
             first[key] = fragment
         elif key in repeated:
@@ -85,12 +106,6 @@ def _grouped(
         else:
             repeated[key] = [first[key], fragment]
     return first, repeated
-
-
-def _without(group: list[ContextFragment], kept: ContextFragment) -> Iterator[ContextFragment]:
-    # by position: the same object may have been passed twice
-    spared = next(index for index, fragment in enumerate(group) if fragment is kept)
-    return (fragment for index, fragment in enumerate(group) if index != spared)
 
 
 def _merged(kept: ContextFragment, group: Iterable[ContextFragment]) -> ContextFragment:
@@ -114,11 +129,17 @@ def _flat(provenance: FragmentProvenance) -> Iterator[FragmentProvenance]:
 
 
 def _most_relevant(group: Sequence[ContextFragment]) -> ContextFragment:
-    return min(group, key=preference)
+    best = max(fragment.relevance_score for fragment in group)
+    return _preferred([fragment for fragment in group if fragment.relevance_score == best])
 
 
 def _newest(group: Sequence[ContextFragment]) -> ContextFragment:
-    return min(group, key=lambda fragment: (-fragment.created_at.timestamp(), preference(fragment)))
+    latest = max(fragment.created_at for fragment in group)
+    return _preferred([fragment for fragment in group if fragment.created_at == latest])
+
+
+def _preferred(group: Sequence[ContextFragment]) -> ContextFragment:
+    return group[0] if len(group) == 1 else min(group, key=preference)
 
 
 def _first(group: Sequence[ContextFragment]) -> ContextFragment:

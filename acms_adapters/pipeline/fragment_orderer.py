@@ -43,7 +43,10 @@ class FragmentOrderer:
     ) -> list[ContextFragment]:
         """The same fragments in reading order."""
         return order(
-            tuple(fragments), strategy or self._strategy, key=self._key, previous=self._previous
+            tuple(fragments),
+            self._strategy if strategy is None else strategy,
+            key=self._key,
+            previous=self._previous,
         )
 
 

@@ -20,7 +20,7 @@ from acms_adapters.pipeline.agreement import agree
 from acms_adapters.pipeline.budget_packer import Packing, pack
 from acms_adapters.pipeline.detail_depth_resolver import Resolution, resolve_depths
 from acms_adapters.pipeline.eligibility import readable, relevant
-from acms_adapters.pipeline.fragment_deduplicator import deduplicate
+from acms_adapters.pipeline.fragment_deduplicator import Deduplication, deduplicate
 from acms_adapters.pipeline.fragment_orderer import OrderStrategy
 from acms_adapters.pipeline.fragment_orderer import order as put_in_order
 from acms_adapters.pipeline.fragment_scorer import read_plan, score
@@ -28,7 +28,7 @@ from acms_adapters.pipeline.fusion_config import FusionConfig, FusionResult
 from acms_adapters.pipeline.outcome import Outcome
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.pricing import Arrange, Pricing
-from acms_adapters.pipeline.ranking import Place, place
+from acms_adapters.pipeline.ranking import Digests, Place, place
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
 __all__ = ["FusionConfig", "FusionEngine", "FusionResult"]
@@ -120,22 +120,23 @@ class FusionEngine:
         return self._fuse(pool, call)
 
     def _fuse(self, pool: Fragments, call: _Call) -> FusionResult:
-        filtered, duplicates = self._candidates(pool, call.request)
+        config, digests = self.config, Digests()
+        legible, unique, above = self._candidates(pool, call.request, digests)
         resolution = resolve_depths(
-            filtered.kept,
-            self.config.depth_rules,
+            above.kept,
+            config.depth_rules,
             available=call.available,
             request=call.request,
             renderings=call.renderings,
             count=call.count,
         )
-        packing = self._pack(resolution, call)
-        guarded = self._guard(packing, call)
+        packing = self._pack(resolution, call, digests)
         superseded = Outcome((), resolution.left_out_but(packing.drawn))
+        guarded = self._guard(packing, call)
         total = sum(fragment.token_count for fragment in guarded.kept)
         return FusionResult(
             fragments=[detached(fragment) for fragment in guarded.kept],
-            dedup_count=duplicates,
+            dedup_count=len(unique.duplicates),
             depth_resolved_count=len(resolution.superseded),
             dropped_by_overage_guard=len(guarded.left_out),
             total_tokens=total,
@@ -143,27 +144,29 @@ class FusionEngine:
             rendered_tokens=(
                 call.pricing.rendered(guarded.kept) if guarded.left_out else packing.rendered_tokens
             ),
-            steps=(filtered, superseded, packing, guarded),
+            steps=(legible, unique, above, superseded, packing, guarded),
         )
 
-    def _candidates(self, pool: Fragments, request: ContextRequest | None) -> tuple[Outcome, int]:
-        """Unique fragments that may be read, and how many were duplicates."""
+    def _candidates(
+        self, pool: Fragments, request: ContextRequest | None, digests: Digests
+    ) -> tuple[Outcome, Deduplication, Outcome]:
         config = self.config
         asked = request or ContextRequest()
         tiers = config.exclude_tiers if asked.exclude_tiers is None else asked.exclude_tiers
         bound = config.min_relevance if asked.min_relevance is None else asked.min_relevance
         legible = readable(pool, exclude_tiers=tiers)
         unique = deduplicate(
-            legible.kept, config.dedup_strategy, merge_provenance=config.merge_provenance
+            legible.kept,
+            config.dedup_strategy,
+            merge_provenance=config.merge_provenance,
+            digests=digests,
         )
         rated = unique.kept
         if config.evidence_weights is not None:
             rated = agree(rated, config.evidence_weights, among=legible.kept)
-        above = relevant(rated, min_relevance=bound)
-        left_out = (*legible.left_out, *unique.left_out, *above.left_out)
-        return Outcome(above.kept, left_out), len(unique.left_out)
+        return legible, unique, relevant(rated, min_relevance=bound)
 
-    def _pack(self, resolution: Resolution, call: _Call) -> Packing:
+    def _pack(self, resolution: Resolution, call: _Call, digests: Digests) -> Packing:
         scored = score(
             resolution.kept,
             self.config.scorer_weights,
@@ -179,6 +182,7 @@ class FusionEngine:
             alternatives=resolution.alternatives,
             renderings=call.renderings,
             count=call.count,
+            digests=digests,
         )
 
     def _guard(self, packing: Packing, call: _Call) -> Outcome:

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from acms_adapters.models import TIERS, ContextFragment, FragmentProvenance, Tier
+from acms_adapters.models import TIERS, ContextFragment, FragmentProvenance, Tier, content_hash
 
 Scored = tuple[ContextFragment, float]
 Place = tuple[str, str]
@@ -21,6 +21,12 @@ def place(fragment: ContextFragment) -> Place:
     return (fragment.uko_node, fragment.provenance.location)
 
 
+def without(group: Sequence[ContextFragment], one: ContextFragment) -> list[ContextFragment]:
+    """A group without one occurrence of an object, which may have been passed twice."""
+    spared = next(index for index, fragment in enumerate(group) if fragment is one)
+    return [*group[:spared], *group[spared + 1 :]]
+
+
 def check_tiers(tiers: Collection[str], setting: str) -> None:
     """Refuse unknown or repeated tiers.
 
@@ -29,6 +35,20 @@ def check_tiers(tiers: Collection[str], setting: str) -> None:
     """
     if len(set(tiers)) != len(tiers) or not set(tiers) <= set(TIERS):
         raise ValueError(f"{setting} takes each of {', '.join(TIERS)} at most once, not {tiers!r}")
+
+
+class Digests:
+    """Content hashes of fragments that live as long as this does, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, fragment: ContextFragment) -> str:
+        """SHA-256 of the content with normalised line ends."""
+        known = self._known.get(id(fragment))
+        if known is None:
+            known = self._known[id(fragment)] = content_hash(fragment.content)
+        return known
 
 
 def preference(fragment: ContextFragment) -> tuple[Any, ...]:
@@ -58,13 +78,17 @@ def provenance_key(provenance: FragmentProvenance) -> tuple[Any, ...]:
 
 
 def packing_order(
-    scored: Sequence[Scored], *, tier_priority: Sequence[Tier] | None = None
+    scored: Sequence[Scored],
+    *,
+    tier_priority: Sequence[Tier] | None = None,
+    digests: Digests | None = None,
 ) -> list[Scored]:
     """Sort as ruling F3 says.
 
     Tier where a priority is given (unnamed tiers last), score, relevance, deeper first, smaller
     first, node, content hash.
     """
+    digests = digests or Digests()
     ordered: list[Scored] = []
     for served in _by_tier(scored, tier_priority):
         served.sort(key=lambda item: -item[1])
@@ -73,11 +97,11 @@ def packing_order(
             ordered.extend(served)
         else:
             for _, equals in groupby(served, key=itemgetter(1)):
-                ordered.extend(_tied(list(equals)))
+                ordered.extend(_tied(list(equals), digests))
     return ordered
 
 
-def _tied(equals: list[Scored]) -> list[Scored]:
+def _tied(equals: list[Scored], digests: Digests) -> list[Scored]:
     if len(equals) == 1:
         return equals
     nodes = Counter([fragment.uko_node for fragment, _ in equals])
@@ -89,7 +113,7 @@ def _tied(equals: list[Scored]) -> list[Scored]:
         if nodes[node] == 1:
             return known
         # a text is hashed only where nothing before it can have told two fragments apart
-        return (*known, fragment.content_hash, fragment.provenance.location)
+        return (*known, digests.of(fragment), fragment.provenance.location)
 
     return sorted(equals, key=key)
 
