@@ -18,7 +18,11 @@ from acms_adapters.models import (
 )
 from acms_adapters.pipeline.child_focus import FAR, ChildFocus, find_focus
 from acms_adapters.pipeline.skeleton_fitting import Fitting, Skeleton, is_decision
-from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, decision_ids
+from acms_adapters.pipeline.skeleton_service import (
+    DEFAULT_SKELETON_RATIO,
+    decision_ids,
+    exact_ratio,
+)
 from acms_adapters.protocols import BackendSet
 
 _DECISION, _HOT, _NEAR, _OTHER = range(4)
@@ -73,7 +77,7 @@ class SkeletonCompressor:
             raise RequestError(f"parent_context must be a ContextPayload, not {parent_context!r}")
         original = parent_context.total_tokens
         if skeleton_budget is None:
-            skeleton_budget = int(original * (1 - DEFAULT_SKELETON_RATIO))
+            skeleton_budget = int(original * (1 - exact_ratio(DEFAULT_SKELETON_RATIO)))
         skeleton = self.fit(
             parent_context.fragments,
             skeleton_budget,

@@ -147,6 +147,8 @@ class TestBudget:
     def test_a_budget_left_out_removes_the_default_fraction(self) -> None:
         parent = bare(*(fragment(f"{i:02}", content="x" * 8, token_count=10) for i in range(10)))
         child = fit(parent, None)
+        # in binary 90 * (1 - 0.3) is 62.99999999999999
+        assert fit(bare(fragment("a", token_count=90)), None).available_tokens == 63
         assert child.total_tokens == 70
         assert child.skeleton_metadata is not None
         assert child.skeleton_metadata.ratio == pytest.approx(DEFAULT_SKELETON_RATIO)
