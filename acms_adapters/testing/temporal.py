@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,25 +12,8 @@ import pytest
 
 from acms_adapters.models import Decision, Plan, SearchHit, Tier
 from acms_adapters.protocols import TemporalBackend
+from acms_adapters.testing.clock import START, Clock
 from acms_adapters.testing.suite import Suite, in_threads, needs
-
-START = datetime(2024, 6, 1, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self, now: datetime = START) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        """The moment it shows."""
-        return self.now
-
-    def move(self, *, days: float) -> datetime:
-        """Go on, and give the moment after."""
-        self.now += timedelta(days=days)
-        return self.now
 
 
 class TemporalBackendCompliance(Suite, ABC):
