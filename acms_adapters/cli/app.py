@@ -10,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from acms_adapters.cli.assemble import assemble, explain
+from acms_adapters.cli.configuration import plan, project, strategies
 from acms_adapters.cli.console import fail
 from acms_adapters.cli.index import index
 from acms_adapters.errors import ACMSError, NothingAnsweredError
@@ -28,8 +29,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (index, assemble, explain):
+for command in (index, assemble, explain, strategies):
     app.command()(command)
+app.add_typer(project, name="project")
+app.add_typer(plan, name="plan")
 
 
 def run(arguments: Sequence[str]) -> int:

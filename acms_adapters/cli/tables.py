@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -89,3 +91,30 @@ def found_by(fragment: ContextFragment) -> tuple[str, ...]:
     sources = (fragment.provenance, *fragment.provenance.merged)
     names = dict.fromkeys(source.strategy for source in sources if source.strategy)
     return tuple(names) or ("given",)
+
+
+def strategies_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """One row for each strategy."""
+    table = Table(title="Strategies", title_justify="left")
+    for name in ("name", "enabled", "quality", "needs", "what it does"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(
+            Text(row["name"]),
+            "yes" if row["enabled"] else "no",
+            f"{row['quality']:g}",
+            ", ".join(row["needs"]),
+            Text(row["explanation"]),
+        )
+    return table
+
+
+def pairs(values: Mapping[str, Any], *, title: str) -> Table:
+    """Names and values; a value that is a mapping itself is shown as JSON."""
+    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for name, value in values.items():
+        shown = value if isinstance(value, str) else json.dumps(value, default=str)
+        table.add_row(Text(name), Text(shown))
+    return table
