@@ -1,8 +1,10 @@
 """Walking a graph from a few nodes: who is near, and how much of the walk ends where.
 
-Two views of the same steps. `Walk.reach` falls by a factor with every hop. `Walk.mass` is a random
-walk that returns to its start: what a node has is shared among its neighbours, so neighbours of a
-hub get little each, and being linked from everywhere is worth nothing by itself (ruling B6).
+Two views of the same steps. `Walk.reach` falls by a factor with every hop. `Walk.share` is that of
+a random walk that returns to its start: what a node has is shared equally among the kinds of its
+links, and among the links of each kind, so a base class gets as much as all members together,
+neighbours of a hub get little each, and being linked from everywhere is worth nothing by itself
+(ruling B6).
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ CONTAINS = "contains"
 OF_CODE = frozenset({CONTAINS, "imports", "calls", "inherits"})
 """Relations that tie nearly everything to everything in a code base."""
 
-Step = tuple[str, str, str]
-"""From a node, to its neighbour, along a relation."""
+Kind = tuple[str, bool]
+"""A relation, and whether it was gone along forwards."""
+
+Step = tuple[str, str, Kind]
+"""From a node, to its neighbour, along a kind of link."""
 
 FAN_OUT = 50
 """Most links followed from one node."""
@@ -46,12 +51,12 @@ class Walk:
     Attributes:
         distance: Hops to each node.
         reach: The start's strength, times the decay for each hop.
-        links: Neighbours of each node that was left again, along relations that tell something.
+        links: Neighbours of each node that was left again, by the kind of link.
     """
 
     distance: dict[str, int]
     reach: dict[str, float]
-    links: dict[str, dict[str, None]] = field(default_factory=dict)
+    links: dict[str, dict[Kind, dict[str, None]]] = field(default_factory=dict)
 
     def arrive(self, node: str, hops: int, reach: float) -> bool:
         """Note how a node was reached; False when there are too many nodes already."""
@@ -82,9 +87,9 @@ class Walk:
     def _step(self, mass: Mapping[str, float], start: Mapping[str, float]) -> dict[str, float]:
         after = {node: RETURN * share for node, share in start.items()}
         for node, amount in mass.items():
-            neighbours = self.links.get(node)
-            if neighbours:
-                part = (1.0 - RETURN) * amount / len(neighbours)
+            kinds = self.links.get(node, {})
+            for neighbours in kinds.values():
+                part = (1.0 - RETURN) * amount / len(kinds) / len(neighbours)
                 for neighbour in neighbours:
                     after[neighbour] = after.get(neighbour, 0.0) + part
         return after
@@ -136,9 +141,9 @@ class _Front:
     def move(self, walked: Walk, steps: Iterable[Step], hop: int, decay: float) -> None:
         """Take the steps and stand where they led."""
         self.nodes = []
-        for node, neighbour, relation in steps:
-            if relation not in self._mute:
-                walked.links.setdefault(node, {})[neighbour] = None
+        for node, neighbour, kind in steps:
+            if kind[0] not in self._mute:
+                walked.links.setdefault(node, {}).setdefault(kind, {})[neighbour] = None
             arrived = walked.arrive(neighbour, hop, decay * walked.reach[node])
             if arrived and neighbour not in self._seen:
                 self._seen.add(neighbour)
@@ -160,6 +165,6 @@ def _steps(edges: Iterable[Edge], nodes: set[str], *, down: bool = False) -> Ite
         if source == target:
             continue
         if source in nodes:
-            yield source, target, edge.relation
+            yield source, target, (edge.relation, True)
         if not down and target in nodes:
-            yield target, source, edge.relation
+            yield target, source, (edge.relation, False)
