@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         StrategyError,
         TrustError,
         UnknownNameError,
+        WindowError,
     )
     from acms_adapters.indexing import ContextStore
     from acms_adapters.models import (
@@ -95,6 +96,7 @@ _HOMES = {
         "StrategyError",
         "TrustError",
         "UnknownNameError",
+        "WindowError",
     ),
     "acms_adapters.indexing": ("ContextStore",),
     "acms_adapters.models": (
@@ -203,6 +205,7 @@ __all__ = [
     "TrustError",
     "UnknownNameError",
     "VectorBackend",
+    "WindowError",
     "token_counter",
 ]
 

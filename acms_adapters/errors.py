@@ -3,6 +3,7 @@
 ```
 ACMSError
 ├── BudgetError            (ValueError)    a budget that cannot be, or a text that cannot fit it
+│   └── WindowError                        messages alone are larger than the model's window
 ├── RequestError           (ValueError)    a request, window, URI or option out of its range
 ├── ConfigError            (ValueError)    a configuration file or value
 │   └── TrustError                         code named by a file that is not trusted
@@ -43,6 +44,13 @@ class BudgetError(ACMSError, ValueError):
         super().__init__(message)
         self.needed = needed
         self.available = available
+
+
+class WindowError(BudgetError):
+    """A conversation alone, without any context, is larger than the model's window.
+
+    Nothing was cut: `needed` and `available` say by how much it has to be shortened.
+    """
 
 
 class RequestError(ACMSError, ValueError):

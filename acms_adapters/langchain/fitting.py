@@ -1,0 +1,58 @@
+"""Making the block of a payload that fits where it will stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acms_adapters.langchain.fence import fenced
+from acms_adapters.models import ContextPayload
+from acms_adapters.models.layout import render
+from acms_adapters.pipeline import FusionConfig, FusionEngine
+from acms_adapters.protocols import RenderingSource, TokenCounter
+
+_TRIES = 8
+
+
+def fence_tokens(counter: TokenCounter) -> int:
+    """About what a block costs before anything is in it."""
+    return counter.count(f"\n\n{fenced('')}")
+
+
+def fit_block(
+    payload: ContextPayload,
+    tokens: int,
+    *,
+    counter: TokenCounter,
+    cost: Callable[[str], int] | None = None,
+    renderings: RenderingSource | None = None,
+) -> str | None:
+    """The block of a payload, of fewer fragments where it is too large; None if none of it fits.
+
+    Args:
+        payload: What is to be read.
+        tokens: Most that the block may cost, its fence included.
+        counter: Counts the texts.
+        cost: What a block costs where it will stand; left out, its tokens.
+        renderings: Where lower depths of a node come from.
+    """
+    if not payload.fragments:
+        return None
+    charge = cost or counter.count
+    engine = FusionEngine(FusionConfig(order="as-given"))
+    text = payload.render()
+    for _ in range(_TRIES):
+        block = fenced(text)
+        over = charge(block) - tokens
+        if over <= 0:
+            return block
+        # the fence and the marks on what imitates it are not known before the block is there
+        room = counter.count(text) - over
+        if room < 1:
+            return None
+        fused = engine.fuse(
+            payload.fragments, room, counter=counter, renderings=renderings, layout=payload.layout
+        )
+        text = render(fused.fragments, layout=payload.layout)
+        if not text:
+            return None
+    return None
