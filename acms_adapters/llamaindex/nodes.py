@@ -2,75 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore
-
-from acms_adapters.models import ContextFragment, FragmentProvenance
-from acms_adapters.models.fragment import MAX_CONTENT_CHARS
-from acms_adapters.models.scores import rescale
-from acms_adapters.protocols import TokenCounter
-
-CREATED = "1970-01-01T00:00:00Z"  # nodes have no time; a fixed one keeps results reproducible
-
-_MEDIA = (
-    "image",
-    "image_path",
-    "image_url",
-    "image_resource",
-    "audio_resource",
-    "video_resource",
+from llama_index.core.schema import (
+    BaseNode,
+    MediaResource,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
 )
 
+from acms_adapters.models.base import repair_text
+from acms_adapters.models.scores import rescale
 
-def to_fragments(nodes: Sequence[NodeWithScore], counter: TokenCounter) -> list[ContextFragment]:
-    """One fragment for each node, in order: the text that a language model would read.
+METADATA_KEY = "acms"
+"""Under this key a node that was rendered at another depth says so; no model reads it."""
 
-    A score of None counts as that of the node before, for the first as the best one (ruling A2).
-    The fragment's id is the node's place in the list.
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A node as a language model reads it.
+
+    Attributes:
+        text: All of it.
+        content: The node's own text, without metadata.
+        before: What stands before the content; None where the content is not found in the text.
+        after: What stands behind it.
+        window: The text around the content, of a node made by a sentence window parser.
     """
-    relevance = rescale(_filled([node.score for node in nodes]))
-    return [
-        _fragment(place, node.node, score, counter)
-        for place, (node, score) in enumerate(zip(nodes, relevance, strict=True))
-    ]
+
+    text: str
+    content: str
+    before: str | None
+    after: str = ""
+    window: str | None = None
+
+    @classmethod
+    def of(cls, node: BaseNode, *, window_key: str | None = None) -> Wording:
+        """Read a node; lone surrogates are repaired."""
+        text = repair_text(node.get_content(metadata_mode=MetadataMode.LLM))
+        content = repair_text(node.get_content(metadata_mode=MetadataMode.NONE))
+        core = content.strip()
+        window = node.metadata.get(window_key) if window_key else None
+        known = isinstance(window, str) and len(core) < len(window) and core in window
+        at = text.rfind(core) if core else -1
+        return cls(
+            text=text,
+            content=content,
+            before=text[:at] if at >= 0 else None,
+            after=text[at + len(core) :] if at >= 0 else "",
+            window=repair_text(str(window)) if core and known and at >= 0 else None,
+        )
+
+    @property
+    def full(self) -> str:
+        """The text at full depth: with the window in place of the sentence."""
+        return self.text if self.window is None else self.saying(self.window)
+
+    def saying(self, content: str) -> str:
+        """The text with another content in place of its own."""
+        return f"{self.before or ''}{content}{self.after}"
 
 
-def read_text(node: BaseNode) -> str:
-    """The text of a node as a language model reads it."""
-    return node.get_content(metadata_mode=MetadataMode.LLM)
+def reworded(
+    node: BaseNode, content: str, note: Mapping[str, Any], *, bare: bool = False
+) -> BaseNode:
+    """A copy with another content; ids, relationships, embeddings and metadata stay.
+
+    Args:
+        note: What the copy's metadata say of it; neither models nor embedders read that.
+        bare: Hide all other metadata from language models as well.
+    """
+    hidden = [*node.metadata] if bare else []
+    llm = dict.fromkeys([*node.excluded_llm_metadata_keys, *hidden, METADATA_KEY])
+    embed = dict.fromkeys([*node.excluded_embed_metadata_keys, METADATA_KEY])
+    changes: dict[str, Any] = {
+        "metadata": {**node.metadata, METADATA_KEY: dict(note)},
+        "excluded_llm_metadata_keys": [*llm],
+        "excluded_embed_metadata_keys": [*embed],
+    }
+    if isinstance(node, Node):
+        resource = node.text_resource or MediaResource()
+        changes["text_resource"] = resource.model_copy(update={"text": content})
+        return node.model_copy(update=changes)
+    copy = node.model_copy(update=changes)
+    copy.set_content(content)
+    return copy
 
 
-def is_silent(node: BaseNode) -> bool:
-    """Whether a node has nothing to read but something else to show, such as an image."""
-    return not read_text(node).strip() and any(getattr(node, name, None) for name in _MEDIA)
-
-
-def _fragment(
-    place: int, node: BaseNode, relevance: float, counter: TokenCounter
-) -> ContextFragment:
-    text = read_text(node)
-    return ContextFragment(
-        fragment_id=str(place),
-        uko_node=node.node_id or f"node:{place}",
-        # a longer text is priced whole and passes whole; the fragment only stands for it
-        content=text[:MAX_CONTENT_CHARS],
-        token_count=counter.count(text) if len(text) > MAX_CONTENT_CHARS else 0,
-        relevance_score=relevance,
-        provenance=FragmentProvenance(resource_uri=_resource(node), location=node.node_id),
-        created_at=CREATED,
-    )
-
-
-def _resource(node: BaseNode) -> str:
-    source = node.relationships.get(NodeRelationship.SOURCE)
-    if isinstance(source, list):  # `ref_doc_id` would raise
-        source = source[0] if source else None
-    return (source.node_id if source else None) or node.node_id or "node"
-
-
-def _filled(scores: Sequence[float | None]) -> list[float]:
+def relevances(nodes: Sequence[NodeWithScore]) -> list[float]:
+    """Scores in [0, 1]; None counts as the one before, at the beginning as the best (A2)."""
     filled: list[float] = []
-    for score in scores:
-        filled.append(score if score is not None else filled[-1] if filled else 1.0)
-    return filled
+    for node in nodes:
+        filled.append(node.score if node.score is not None else filled[-1] if filled else 1.0)
+    return rescale(filled)
+
+
+def resources(nodes: Sequence[BaseNode]) -> Iterator[str]:
+    """What each node is a part of: its source, else the outermost parent that is there too."""
+    known = {node.node_id: node for node in nodes}
+    for node in nodes:
+        yield _resource(node, known) or "node"
+
+
+def _resource(node: BaseNode, known: Mapping[str, BaseNode]) -> str:
+    seen: set[str] = set()
+    while node.node_id not in seen:
+        seen.add(node.node_id)
+        if source := related(node, NodeRelationship.SOURCE):
+            return source[0]
+        parents = related(node, NodeRelationship.PARENT)
+        if not parents:
+            break
+        if parents[0] not in known:
+            return parents[0]
+        node = known[parents[0]]
+    return node.node_id
+
+
+def related(node: BaseNode, relationship: NodeRelationship) -> list[str]:
+    """Ids of related nodes; the framework's own properties raise where there are several."""
+    infos = node.relationships.get(relationship) or []
+    infos = infos if isinstance(infos, list) else [infos]
+    return [info.node_id for info in infos if info.node_id]

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from llama_index.core.bridge.pydantic import ConfigDict, Field, model_validator
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from llama_index.core.callbacks import CBEventType, EventPayload
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index_instrumentation import get_dispatcher
 
+from acms_adapters.llamaindex.candidates import Candidates
 from acms_adapters.llamaindex.events import ContextPackedEvent
-from acms_adapters.llamaindex.nodes import is_silent, to_fragments
-from acms_adapters.models import (
-    ContextBudget,
-    ContextFragment,
-    ContextPayload,
-    Ledger,
-    LedgerEntry,
-    LeftOut,
-)
-from acms_adapters.models.layout import render
-from acms_adapters.pipeline import FusionConfig, FusionEngine
+from acms_adapters.llamaindex.packing import Packed, pack_nodes
+from acms_adapters.models import ContextBudget, ContextPayload
+from acms_adapters.pipeline import FusionConfig
 from acms_adapters.protocols import TokenCounter
 from acms_adapters.tokens import DEFAULT_ENCODING, token_counter
 
@@ -35,14 +28,25 @@ Order = Literal["as-given", "relevance", "edges"]
 class ACMSNodePostprocessor(BaseNodePostprocessor):
     """Keeps the nodes whose texts, as a model reads them, fit a token budget (ruling A2).
 
-    Needs nothing but the nodes: no store, no network. Input nodes are never changed.
+    Needs nothing but the nodes: no store, no network. Input nodes are never changed. A node that
+    does not fit loses sentences or lines of code before it is dropped; the copy that is returned
+    says under ``acms`` in its metadata which spans of the text were kept, and neither models nor
+    embedders read that.
 
     Attributes:
         max_tokens: All tokens there are.
         reserved_tokens: Tokens of those kept for other text.
-        tokenizer: Name of the encoding or model to count by.
+        tokenizer: Name of the encoding or model to count by. Anything that `token_counter` reads
+            may be given, but only its name is serialised.
         order: ``as-given`` keeps the order of the input; ``relevance`` puts the best first;
             ``edges`` puts the best at both ends.
+        depth_fallback_steps: Depths tried for a node that does not fit, deepest first; depth d
+            keeps about d + 1 tenths of it. Empty: nodes are kept whole or not at all.
+        min_fragment_tokens: Tokens below which a shortened node is not worth reading.
+        window_key: Metadata key of the text around a sentence, which is read in its place where it
+            fits; None leaves sentences alone.
+        count_media: Count images, sound and video too, as for a synthesizer with
+            ``multimodal=True``.
     """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
@@ -51,10 +55,27 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
     reserved_tokens: int = Field(default=0, ge=0)
     tokenizer: str = DEFAULT_ENCODING
     order: Order = "as-given"
+    depth_fallback_steps: tuple[int, ...] = (8, 7, 6, 5, 4, 3, 2, 1, 0)
+    min_fragment_tokens: int = Field(default=32, ge=0)
+    window_key: str | None = "window"
+    count_media: bool = False
+    _counter: TokenCounter | None = PrivateAttr(default=None)
+
+    def __init__(self, *, tokenizer: Any = DEFAULT_ENCODING, **fields: Any) -> None:
+        """Take the fields, and anything that counts as `tokenizer`."""
+        counter = None if isinstance(tokenizer, str) else token_counter(tokenizer)
+        super().__init__(**{"tokenizer": counter.name if counter else tokenizer, **fields})
+        self._counter = counter
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the counter too, which the base class would make anew from its name."""
+        super().__setstate__(state)
+        self._counter = (state.get("__pydantic_private__") or {}).get("_counter")
 
     @model_validator(mode="after")
-    def _leave_something(self) -> Self:
-        ContextBudget(max_tokens=self.max_tokens, reserved_tokens=self.reserved_tokens)
+    def _check(self) -> Self:
+        self._budget()
+        self._config()
         return self
 
     @classmethod
@@ -69,48 +90,27 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
 
         Fragment ids are places in `nodes`, node URIs are node ids.
         """
-        counter = token_counter(self.tokenizer)
-        budget = ContextBudget(max_tokens=self.max_tokens, reserved_tokens=self.reserved_tokens)
-        fragments = to_fragments(nodes, counter)
-        silent: list[ContextFragment] = []
-        speaking: list[ContextFragment] = []
-        for fragment, node in zip(fragments, nodes, strict=True):
-            (silent if is_silent(node.node) else speaking).append(fragment)
-        fused = FusionEngine(FusionConfig(order=self.order)).fuse(
-            speaking, budget, counter=counter, layout="bare"
-        )
-        kept, left_out = self._with_silent(fused.fragments, silent, budget, counter)
-        return ContextPayload(
-            fragments=kept,
-            budget=budget,
-            layout="bare",
-            rendered_tokens=counter.count(render(kept, layout="bare")),
-            ledger=Ledger(entries=(*fused.ledger.entries, *left_out)),
-        )
+        return self._pack(nodes, query).payload
 
-    def _with_silent(
-        self,
-        kept: list[ContextFragment],
-        silent: list[ContextFragment],
-        budget: ContextBudget,
-        counter: TokenCounter,
-    ) -> tuple[list[ContextFragment], list[LedgerEntry]]:
-        """Add the nodes without text, which cost no more than the blank line between nodes."""
-        together, left_out = [*kept, *silent], []
-        if self.order == "as-given":
-            together.sort(key=lambda fragment: int(fragment.fragment_id))
-        while silent:
-            needed = counter.count(render(together, layout="bare"))
-            if needed <= budget.available_tokens:
-                break
-            last = silent.pop()
-            together.remove(last)
-            left_out.append(
-                LedgerEntry.of(
-                    last, LeftOut.OVER_BUDGET, needed=needed, had=budget.available_tokens
-                )
-            )
-        return together, left_out
+    def _pack(self, nodes: Sequence[NodeWithScore], query: QueryBundle | str | None) -> Packed:
+        counter = self._counter
+        if counter is None or counter.name != self.tokenizer:  # the name was assigned anew
+            counter = token_counter(self.tokenizer)
+        candidates = Candidates.of(
+            nodes, counter, window_key=self.window_key, counts_media=self.count_media
+        )
+        asked = query.query_str if isinstance(query, QueryBundle) else query
+        return pack_nodes(candidates, self._budget(), self._config(), query=asked or "")
+
+    def _budget(self) -> ContextBudget:
+        return ContextBudget(max_tokens=self.max_tokens, reserved_tokens=self.reserved_tokens)
+
+    def _config(self) -> FusionConfig:
+        return FusionConfig(
+            order=self.order,
+            depth_fallback_steps=self.depth_fallback_steps,
+            min_fragment_tokens=self.min_fragment_tokens,
+        )
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -125,10 +125,8 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
             CBEventType.RERANKING,
             payload={EventPayload.NODES: nodes, EventPayload.QUERY_STR: asked},
         ) as event:
-            payload = self.explain(nodes, query_bundle)
-            kept = [nodes[int(fragment.fragment_id)] for fragment in payload.fragments]
-            kept = [NodeWithScore(node=node.node, score=node.score) for node in kept]
-            event.on_end(payload={EventPayload.NODES: kept})
-        dispatcher.event(ReRankEndEvent(nodes=kept))
-        dispatcher.event(ContextPackedEvent.of(payload))
-        return kept
+            packed = self._pack(nodes, query_bundle)
+            event.on_end(payload={EventPayload.NODES: packed.nodes})
+        dispatcher.event(ReRankEndEvent(nodes=packed.nodes))
+        dispatcher.event(ContextPackedEvent.of(packed.payload))
+        return packed.nodes

@@ -1,0 +1,95 @@
+"""Nodes at less than their full depth: a sentence for its window, an excerpt for a long text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from acms_adapters.llamaindex.candidates import Candidate, Candidates
+from acms_adapters.models import Rendering
+from acms_adapters.models.fragment import MAX_DEPTH
+from acms_adapters.pipeline.shortening import Excerpt, Shortening
+
+SENTENCE_DEPTH = 4
+"""Depth of a sentence whose full text is the window around it."""
+
+_DEPTHS = tuple(range(MAX_DEPTH))
+
+
+@dataclass(eq=False)
+class NodeDepths:
+    """The way to a node's text at a depth (a `RenderingSource`).
+
+    Below the full text, depth d keeps d + 1 tenths of its tokens; of a text larger than the
+    budget, d + 1 ninths of the budget.
+
+    Attributes:
+        candidates: The nodes.
+        available: Tokens of the budget.
+        least: Tokens below which nothing is worth reading.
+        query: The question that was asked.
+    """
+
+    candidates: Candidates
+    available: int
+    least: int
+    query: str = ""
+    _by_uri: dict[str, Candidate] = field(init=False)
+    _excerpts: dict[tuple[str, int], Excerpt | None] = field(default_factory=dict)
+    _shortenings: dict[str, tuple[Shortening, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Index the candidates."""
+        self._by_uri = {one.fragment.uko_node: one for one in self.candidates.all}
+
+    def depths(self, node: str) -> Sequence[int]:
+        """Depths there may be below the full one."""
+        candidate = self._by_uri.get(node)
+        if candidate is None or candidate.wording.before is None or candidate.holds_others:
+            return ()
+        return _DEPTHS if candidate.wording.window is None else (SENTENCE_DEPTH,)
+
+    def at(self, node: str, depth: int) -> Rendering | None:
+        """The text at that depth; None if the node cannot be rendered so."""
+        candidate = self._by_uri.get(node)
+        if candidate is None or depth not in self.depths(node):
+            return None
+        wording = candidate.wording
+        if wording.window is not None:
+            return Rendering(uko_node=node, detail_depth=depth, content=wording.text)
+        excerpt = self.excerpt(node, depth)
+        if excerpt is None:
+            return None
+        text = wording.saying(excerpt.text) + candidate.mark
+        rate = candidate.fragment.token_count / len(wording.full)
+        tokens = math.ceil(rate * len(text)) + len(excerpt.spans)
+        return Rendering(uko_node=node, detail_depth=depth, content=text, token_count=tokens)
+
+    def excerpt(self, node: str, depth: int) -> Excerpt | None:
+        """What is kept of a node's content at a depth; None where that is nothing or all."""
+        known = (node, depth)
+        if known not in self._excerpts:
+            self._excerpts[known] = self._shortened(self._by_uri[node], depth)
+        return self._excerpts[known]
+
+    def _shortened(self, candidate: Candidate, depth: int) -> Excerpt | None:
+        tokens = candidate.fragment.token_count
+        share = (depth + 1) / (10 if tokens <= self.available else MAX_DEPTH)
+        target = share * min(tokens, self.available)
+        if target < self.least:
+            return None
+        shortening, frame = self._shortening(candidate)
+        return shortening.within(target - frame)
+
+    def _shortening(self, candidate: Candidate) -> tuple[Shortening, int]:
+        """What shortens a node's content, and the tokens of what stands around it."""
+        node = candidate.fragment.uko_node
+        if node not in self._shortenings:
+            wording = candidate.wording
+            around = wording.saying("") + candidate.mark
+            frame = self.candidates.counter.count(around) if around else 0
+            tokens = max(1, candidate.fragment.token_count - frame)
+            shortening = Shortening(wording.content, tokens=tokens, query=self.query)
+            self._shortenings[node] = (shortening, frame)
+        return self._shortenings[node]
