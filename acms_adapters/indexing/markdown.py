@@ -90,6 +90,7 @@ class _Writer:
         self.uris[id(section)] = uri
         title = self.title(section)
         said = (*above, clean_title(title))
+        whole_title = " / ".join(filter(None, said))
         texts = {
             0: title,
             OUTLINE: trim("".join(self._outline(section, title, leads=False))),
@@ -103,11 +104,12 @@ class _Writer:
             parent=parent,
             names=(said[-1], self._source.path.rsplit("/", 1)[-1] if is_file else ""),
             fields={
-                "title": " / ".join(filter(None, said)),
+                "title": whole_title,
                 "body": texts[LEADS] if is_container else trim("".join(self._own(section))),
             },
             renderings=texts,
             is_container=is_container,
+            metadata={"title": whole_title},
         )
         self.nodes.append(node)
         self.edges.extend(containment([node]))

@@ -36,6 +36,7 @@ def render_plain(source: SourceText, *, title: str = "", note: str = "") -> Rend
         fields={"title": title, "body": outline if is_long else text},
         renderings={0: title, 4: outline, MAX_DEPTH: text},
         is_container=is_long,
+        metadata={"title": title},
     )
     parts = part_nodes(file, source.text, names=Names(source.uri)) if is_long else []
     nodes = (file, *parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from acms_adapters.indexing.embedding_text import QUALNAME_KEY
 from acms_adapters.indexing.lines import split_lines
 from acms_adapters.indexing.parts import WHOLE_TOKENS, rough_tokens
 from acms_adapters.indexing.plain import render_plain
@@ -79,6 +80,7 @@ class _Writer:
             fields=self._fields(definition),
             renderings=renderings,
             is_container=definition.is_container,
+            metadata={QUALNAME_KEY: definition.name or self.source.module},
         )
         self.nodes.append(node)
         if definition.is_container:

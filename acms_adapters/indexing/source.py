@@ -61,6 +61,7 @@ class SourceText:
         fields: Mapping[str, str],
         renderings: Mapping[int, str],
         is_container: bool,
+        metadata: Mapping[str, str],
     ) -> IndexedNode:
         """A node of this file.
 
@@ -81,7 +82,12 @@ class SourceText:
             fields={"path": path, **{name: text for name, text in fields.items() if text}},
             renderings=kept,
             searched_depth=MAX_DEPTH if whole else outline_depth(kept),
-            metadata={"path": path, "kind": kind, "resource_type": self.resource_type},
+            metadata={
+                "path": path,
+                "kind": kind,
+                "resource_type": self.resource_type,
+                **metadata,
+            },
             created_at=self.changed,
         )
 

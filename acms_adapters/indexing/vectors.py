@@ -15,14 +15,12 @@ from acms_adapters.backends.embedders import as_embedder, default_embedder
 from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
 from acms_adapters.errors import MissingExtraError, StoreError
+from acms_adapters.indexing.embedding_text import embedded_text
 from acms_adapters.indexing.report import Progress
 from acms_adapters.models import SearchHit
 from acms_adapters.protocols import Embedder
 
 AUTO = "auto"
-
-MAX_EMBEDDED_CHARS = 8_000
-"""Characters of a text that are embedded: what most models read of it at most."""
 
 _BATCH = 500
 _FOLDER = "chroma"
@@ -55,20 +53,20 @@ class NodeVectors:
         """Whether the vectors outlive this object."""
         return self._note is not None
 
-    def update(self, progress: Progress, *, renamed: Collection[str] = ()) -> None:
+    def update(self, progress: Progress, *, again: Collection[str] = ()) -> None:
         """Embed texts that are new or changed, and forget those that are gone.
 
         Args:
-            renamed: Nodes whose title may have changed while their text did not.
+            again: Nodes of which something else than the searched text may have changed.
         """
         generation = self._texts.generation
-        if not renamed and self._is_complete(generation):
+        if not again and self._is_complete(generation):
             return
         wanted, known = self._texts.vector_hashes(), self._hashes()
         gone = known.keys() - wanted.keys()
         if gone:
             self.index.remove(sorted(gone))
-        stale = [n for n, h in wanted.items() if known.get(n) != h or n in renamed]
+        stale = [n for n, h in wanted.items() if known.get(n) != h or n in again]
         done = 0
         for batch in _batches(sorted(stale), _BATCH):
             self._embed(batch, wanted)
@@ -86,7 +84,7 @@ class NodeVectors:
         places = [hit.provenance for hit in hits]
         self.index.upsert(
             [hit.uko_node for hit in hits],
-            self.embedder.embed_documents([embedded_text(hit) for hit in hits]),
+            self.embedder.embed_documents([embedded_text(h, self._texts.renderings) for h in hits]),
             hashes=[hashes[hit.uko_node] for hit in hits],
             resource_uris=[place.resource_uri if place else "" for place in places],
             resource_types=[place.resource_type if place else "" for place in places],
@@ -102,14 +100,6 @@ class NodeVectors:
         if self._note is None:
             return False
         return read_note(self._note).get("at") == [generation, self.index.stamp]
-
-
-def embedded_text(hit: SearchHit) -> str:
-    """What is embedded of a node: its title, unless its text begins with it, and its text."""
-    title, text = hit.metadata.get("title"), hit.content or ""
-    if isinstance(title, str) and title.strip() and not text.startswith(title):
-        text = f"{title.strip()}\n\n{text}"
-    return text[:MAX_EMBEDDED_CHARS]
 
 
 def open_vectors(

@@ -8,7 +8,8 @@ from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.indexing.entries import Entry, to_resource, unique
 from acms_adapters.indexing.report import IndexReport, Progress, Skip
 from acms_adapters.indexing.vectors import NodeVectors
-from acms_adapters.models import IndexedResource
+from acms_adapters.models import IndexedNode, IndexedResource
+from acms_adapters.models.fragment import MAX_DEPTH
 from acms_adapters.protocols import TokenCounter
 
 BATCH_CHARS = 4_000_000
@@ -24,7 +25,7 @@ class Writer:
         self._texts = texts
         self._vectors = vectors
         self._counter = counter
-        self._titled: set[str] = set()
+        self._again: set[str] = set()  # nodes whose vector is not told by their text alone
 
     def put(self, resources: Iterable[IndexedResource]) -> None:
         """Write resources, which may be made meanwhile, in transactions of some megabytes."""
@@ -32,7 +33,7 @@ class Writer:
             with self._texts.transaction():
                 for resource in batch:
                     self._texts.replace(resource, token_counts=self._count(resource))
-            self._titled.update(n.uko_node for r in batch for n in r.nodes if "title" in n.metadata)
+            self._again.update(n.uko_node for r in batch for n in r.nodes if _says_more(n))
 
     def finish(self, progress: Progress, *, removed: Sequence[str] = ()) -> None:
         """Remove resources that are gone, then bring edges and vectors in line with the texts.
@@ -44,8 +45,8 @@ class Writer:
                 self._texts.remove(uri)
             self._texts.resolve_references()
         if self._vectors is not None:
-            self._vectors.update(progress, renamed=self._titled)
-        self._titled = set()
+            self._vectors.update(progress, again=self._again)
+        self._again = set()
 
     def add_entries(
         self, kind: str, entries: Iterable[Entry | Skip], *, progress: Progress
@@ -80,6 +81,10 @@ class Writer:
             for node in resource.nodes
             for depth, text in node.renderings.items()
         }
+
+
+def _says_more(node: IndexedNode) -> bool:
+    return "title" in node.metadata or node.searched_depth < MAX_DEPTH
 
 
 def _batches(resources: Iterable[IndexedResource]) -> Iterator[list[IndexedResource]]:
