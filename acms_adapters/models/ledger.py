@@ -26,6 +26,7 @@ class LeftOut(StrEnum):
     UNMATCHED = "unmatched"
     EMPTY = "empty"
     GUARD = "guard"
+    GONE = "gone"
 
 
 class LedgerEntry(FrozenModel):

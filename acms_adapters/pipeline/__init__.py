@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from acms_adapters.pipeline.fragment_scorer import FragmentScorer, ScorerWeights
     from acms_adapters.pipeline.fusion import FusionConfig, FusionEngine, FusionResult
     from acms_adapters.pipeline.inheritance import Inheritance, inherit, skeleton_allowance
+    from acms_adapters.pipeline.lifecycle import PlanLifecycle
     from acms_adapters.pipeline.preamble_generator import PreambleGenerator
     from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
     from acms_adapters.pipeline.skeleton_service import (
@@ -64,6 +65,7 @@ _HOMES = {
         "inherit",
         "skeleton_allowance",
     ),
+    "lifecycle": ("PlanLifecycle",),
     "preamble_generator": ("PreambleGenerator",),
     "skeleton_compressor": ("SkeletonCompressor",),
     "skeleton_service": (
@@ -94,6 +96,7 @@ __all__ = [
     "FusionEngine",
     "FusionResult",
     "Inheritance",
+    "PlanLifecycle",
     "PreambleGenerator",
     "ScorerWeights",
     "SkeletonCompressor",

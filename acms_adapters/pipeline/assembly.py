@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from acms_adapters.backends.embedders import as_embedder
+from acms_adapters.backends.embedders import CharacterFrequencyEmbedder, as_embedder
 from acms_adapters.config import Settings
 from acms_adapters.errors import NothingAnsweredError
-from acms_adapters.models import ContextPayload, StrategyFailure
+from acms_adapters.models import ContextPayload, ContextRequest, StrategyFailure
 from acms_adapters.models.base import as_utc, now_utc
 from acms_adapters.pipeline.call import read_call
 from acms_adapters.pipeline.candidates import searchable
@@ -20,8 +20,15 @@ from acms_adapters.pipeline.coordinator import StrategyCoordinator
 from acms_adapters.pipeline.coordinator_config import CoordinationResult
 from acms_adapters.pipeline.finish import Finisher, Found
 from acms_adapters.pipeline.fusion import FusionEngine
+from acms_adapters.pipeline.refresh import carrying, freshen
 from acms_adapters.pipeline.run import Options, Run
-from acms_adapters.pipeline.setup import coordinator_config, fusion_config, preamble_generator
+from acms_adapters.pipeline.scope import resolve_scope
+from acms_adapters.pipeline.setup import (
+    coordinator_config,
+    fusion_config,
+    preamble_generator,
+    skeleton_compressor,
+)
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
 from acms_adapters.protocols import BackendSet
 from acms_adapters.registry import StrategyRegistry
@@ -67,6 +74,7 @@ class ACMSPipeline:
         self._finisher = Finisher(
             FusionEngine(config=fusion_config(self.settings)),
             preamble_generator(self.settings),
+            skeleton_compressor(self.settings),
             project_ratio=self.settings.skeleton_ratio,
         )
 
@@ -127,7 +135,9 @@ class ACMSPipeline:
         with searchable(
             call.candidates,
             base=backends,
-            embedder=as_embedder(self._embedder or self.settings.embedding_model),
+            embedder=as_embedder(
+                self._embedder or self.settings.embedding_model or CharacterFrequencyEmbedder.name
+            ),
         ) as candidates:
             yield Run(
                 call=call,
@@ -151,8 +161,51 @@ class ACMSPipeline:
             "plan_context": run.call.plan_context,
         }
 
+    def resolve_scope(
+        self, request: ContextRequest | Mapping[str, Any], *, budget: Any = None, **options: Any
+    ) -> ContextPayload:
+        """What lies around the focus nodes: above, below and beside them, until the budget is full.
+
+        No strategy is asked; see `acms_adapters.pipeline.scope`. Further options as for `assemble`.
+        """
+        with self._open((request,), {"budget": budget, **options}) as run:
+            around = resolve_scope(run.request, run.candidates.backends)
+            return self._finisher.finish(run, Found(fragments=around))
+
+    def refresh(
+        self, payload: ContextPayload, request: Any = None, **options: Any
+    ) -> ContextPayload:
+        """Bring a payload up to date for the next step of its plan.
+
+        Only what changed in the store since is fetched again, and what is gone goes; with a
+        request, what its strategies find competes with what is there. What stays keeps its place,
+        byte for byte. A payload of which nothing changed comes back as it is.
+
+        Args:
+            payload: The payload that the model read last.
+            request: What the next step asks; None for nothing new.
+            **options: As for `assemble`; the budget, plan and layout of the payload by default.
+        """
+        fresh = freshen(payload, self._backends_now())
+        if request is None and fresh.is_unchanged:
+            return payload
+        return self.assemble(request=request, **carrying(payload, fresh, options))
+
+    async def arefresh(
+        self, payload: ContextPayload, request: Any = None, **options: Any
+    ) -> ContextPayload:
+        """The same as `refresh`, without ever blocking the event loop."""
+        fresh = await asyncio.to_thread(freshen, payload, self._backends_now())
+        if request is None and fresh.is_unchanged:
+            return payload
+        return await self.aassemble(request=request, **carrying(payload, fresh, options))
+
+    def _backends_now(self) -> BackendSet:
+        return self.backends.with_(counter=token_counter(self._counter))
+
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
-        return self._finisher.finish(run, _found(run, coordination, self.registry.failures()))
+        found = _found(run, coordination, self.registry.failures())
+        return self._finisher.finish(run, found.beside(run.options.carried))
 
 
 def _found(

@@ -57,6 +57,8 @@ def read_call(positional: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     if request.query is not None and not request.query.strip():
         raise RequestError(f"the question is empty: {request.query!r}; ask something")
     plan_context = _plan_context(arguments.get("plan"), arguments.get("plan_id"), request)
+    if plan_context != PlanContext():
+        request = request.model_copy(update={"plan_context": plan_context})
     budget = arguments.get("budget")
     fragments = arguments.get("fragments")
     return Call(

@@ -23,8 +23,10 @@ from acms_adapters.pipeline.inheritance import Inheritance, inherit
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.preamble_generator import PreambleGenerator
 from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.refresh import Freshness
 from acms_adapters.pipeline.report import log_results
 from acms_adapters.pipeline.run import Run
+from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
 from acms_adapters.protocols import TokenCounter
 
 _JOIN = 2  # tokens that a blank line between two texts may cost
@@ -50,6 +52,16 @@ class Found:
     failures: tuple[StrategyFailure, ...] = ()
     degraded: bool = False
 
+    def beside(self, carried: Freshness | None) -> Found:
+        """The same with what was read before."""
+        if carried is None:
+            return self
+        return replace(
+            self,
+            fragments=(*carried.current, *self.fragments),
+            left_out=(*carried.gone, *self.left_out),
+        )
+
 
 class Finisher:
     """The second and third phase, for one configuration.
@@ -57,6 +69,7 @@ class Finisher:
     Args:
         engine: Fuses fragments.
         preamble: Summarises what was chosen.
+        compressor: Makes skeletons of a parent's context.
         project_ratio: Fraction of a parent's context to remove, where no plan says.
     """
 
@@ -64,11 +77,13 @@ class Finisher:
         self,
         engine: FusionEngine,
         preamble: PreambleGenerator,
+        compressor: SkeletonCompressor,
         *,
         project_ratio: float | None = None,
     ) -> None:
         self._engine = engine
         self._preamble = preamble
+        self._compressor = compressor
         self._project_ratio = project_ratio
 
     def finish(self, run: Run, found: Found) -> ContextPayload:
@@ -100,6 +115,7 @@ class Finisher:
             project_ratio=self._project_ratio,
             backends=run.candidates.backends,
             layout=run.options.layout,
+            compressor=self._compressor,
         )
 
     def _fuse(self, run: Run, found: Found, budget: ContextBudget) -> FusionResult:

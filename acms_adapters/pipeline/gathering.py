@@ -79,7 +79,7 @@ def _fragments(hits: Sequence[SearchHit], backends: BackendSet) -> list[ContextF
     found = []
     for hit, score in zip(hits, rescale([hit.score for hit in hits]), strict=True):
         try:
-            fragment = _fragment(hit, score, backends)
+            fragment = to_fragment(hit, score, backends)
         except ValueError as error:
             logger.warning("a hit for %r is no fragment: %s", hit.uko_node, error)
             continue
@@ -88,7 +88,12 @@ def _fragments(hits: Sequence[SearchHit], backends: BackendSet) -> list[ContextF
     return found
 
 
-def _fragment(hit: SearchHit, score: float, backends: BackendSet) -> ContextFragment | None:
+def to_fragment(hit: SearchHit, score: float, backends: BackendSet) -> ContextFragment | None:
+    """A hit as a fragment of that relevance; None when nothing has its text.
+
+    Raises:
+        ValueError: What the backend delivered is out of a fragment's ranges.
+    """
     content, depth, tokens = hit.content, hit.detail_depth, hit.token_count
     if content is None:
         source = backends.renderings

@@ -10,6 +10,7 @@ from acms_adapters.models import ContextBudget, ContextPayload, ContextRequest, 
 from acms_adapters.pipeline.call import Call
 from acms_adapters.pipeline.candidates import Candidates
 from acms_adapters.pipeline.fragment_orderer import OrderStrategy
+from acms_adapters.pipeline.refresh import Freshness
 from acms_adapters.protocols import TokenCounter
 
 OnFailure = Literal["raise", "degrade"]
@@ -25,6 +26,7 @@ class Options:
         on_failure: What to do when no strategy answers.
         previous: The payload that the model read last, for the `cache-stable` order.
         order: Order of the fragments; None takes the configuration's.
+        carried: What was read before and competes with what is found.
     """
 
     max_fragments: int | None = None
@@ -32,6 +34,7 @@ class Options:
     on_failure: OnFailure = "raise"
     previous: ContextPayload | None = None
     order: OrderStrategy | None = None
+    carried: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,4 +57,5 @@ class Run:
     @property
     def searches(self) -> bool:
         """Whether strategies are to be asked at all."""
-        return self.call.asks or self.call.strategy is not None or self.call.candidates is None
+        brings_nothing = self.call.candidates is None and self.options.carried is None
+        return self.call.asks or self.call.strategy is not None or brings_nothing

@@ -8,6 +8,7 @@ from acms_adapters.pipeline.coordinator_config import CoordinatorConfig
 from acms_adapters.pipeline.fragment_scorer import ScorerWeights
 from acms_adapters.pipeline.fusion_config import FusionConfig
 from acms_adapters.pipeline.preamble_generator import PreambleGenerator
+from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
 from acms_adapters.registry import StrategyRegistry
 
 
@@ -26,3 +27,8 @@ def fusion_config(settings: Settings) -> FusionConfig:
 def preamble_generator(settings: Settings) -> PreambleGenerator:
     """How the pipeline summarises what it chose."""
     return PreambleGenerator(**settings.values(facades.PREAMBLE))
+
+
+def skeleton_compressor(settings: Settings) -> SkeletonCompressor:
+    """How the pipeline compresses what a child inherits."""
+    return SkeletonCompressor(**settings.values(facades.COMPRESSOR))

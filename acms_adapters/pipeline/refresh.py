@@ -1,0 +1,80 @@
+"""Whether what a model has read still stands in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acms_adapters.models import ContextFragment, ContextPayload, LedgerEntry, LeftOut
+from acms_adapters.protocols import BackendSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """A payload's fragments as the store has them now.
+
+    Attributes:
+        current: Those that are still there, with today's text.
+        changed: How many of them have another text than before.
+        gone: Those that are not there any more.
+    """
+
+    current: tuple[ContextFragment, ...]
+    changed: int = 0
+    gone: tuple[LedgerEntry, ...] = ()
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nothing has to be read anew."""
+        return not self.changed and not self.gone
+
+
+def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:
+    """Compare each fragment with its node in the store, at the depth that was read.
+
+    What no strategy brought did not come from the store and stays as it is, as does everything
+    where there is no source of renderings.
+    """
+    current: list[ContextFragment] = []
+    gone: list[LedgerEntry] = []
+    changed = 0
+    for fragment in payload.fragments:
+        now = _now(fragment, backends)
+        if now is None:
+            gone.append(LedgerEntry.of(fragment, LeftOut.GONE))
+            continue
+        changed += now is not fragment
+        current.append(now)
+    return Freshness(current=tuple(current), changed=changed, gone=tuple(gone))
+
+
+def _now(fragment: ContextFragment, backends: BackendSet) -> ContextFragment | None:
+    if backends.renderings is None or fragment.provenance.strategy is None:
+        return fragment
+    rendering = backends.renderings.at(fragment.uko_node, fragment.detail_depth)
+    if rendering is None:
+        return fragment if backends.renderings.depths(fragment.uko_node) else None
+    if rendering.content == fragment.content:
+        return fragment
+    changes = {"content": rendering.content, "detail_depth": rendering.detail_depth}
+    if backends.counter is not None:
+        changes["token_count"] = backends.counter.count(rendering.content)
+    elif rendering.token_count is not None:
+        changes["token_count"] = rendering.token_count
+    return fragment.model_copy(update=changes)
+
+
+def carrying(
+    payload: ContextPayload, fresh: Freshness, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Options for assembling anew what a payload holds, beside whatever else is found."""
+    return {
+        "budget": payload.budget,
+        "plan": payload.plan_id,
+        "layout": payload.layout,
+        "order": "cache-stable",
+        **options,
+        "previous": payload,
+        "carried": fresh,
+    }

@@ -1,0 +1,193 @@
+"""Scope, refresh and the life of a plan, on a real store (rulings K4, M5, T3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acms_adapters import ACMSPipeline, ContextRequest, ContextStore, Plan, RequestError
+from acms_adapters.pipeline import PlanLifecycle
+from acms_adapters.pipeline.scope import resolve_scope
+
+SOURCE = '''"""Limits."""
+
+
+class TokenBucket:
+    """Refills once a second."""
+
+    def acquire(self):
+        """Take a token if there is one."""
+        return self.tokens > 0
+
+    def refill(self):
+        """Add what time has earned."""
+        self.tokens += 1
+
+
+class Window:
+    """Counts calls in a sliding window."""
+
+    def allow(self):
+        """Whether one more call is allowed."""
+        return len(self.calls) < self.most
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "limits.py").write_text(SOURCE)
+    (folder / "notes.md").write_text("# Notes\n\nThe window was chosen for its memory.\n")
+    return folder
+
+
+@pytest.fixture
+def store(project: Path) -> Iterator[ContextStore]:
+    with ContextStore.in_memory(embedder=None) as store:
+        store.add_path(project)
+        yield store
+
+
+@pytest.fixture
+def pipeline(store: ContextStore) -> ACMSPipeline:
+    return store.pipeline()
+
+
+@pytest.fixture(params=["sync", "async"])
+def do(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    def call(subject: Any, name: str, *args: Any, **options: Any) -> Any:
+        if request.param == "sync":
+            return getattr(subject, name)(*args, **options)
+        return asyncio.run(getattr(subject, f"a{name}")(*args, **options))
+
+    return call
+
+
+FOCUS = "project://shop/limits.py#TokenBucket"
+
+
+def nodes(payload: Any) -> list[str]:
+    return [f.uko_node.removeprefix("project://shop") for f in payload.fragments]
+
+
+def test_a_scope_goes_up_then_down_then_sideways(pipeline: ACMSPipeline) -> None:
+    around = resolve_scope(ContextRequest(focus_nodes=[FOCUS]), pipeline.backends)
+    assert [f.uko_node.removeprefix("project://shop") for f in around] == [
+        "/limits.py#TokenBucket",
+        "/limits.py",
+        "",
+        "/limits.py#TokenBucket.acquire",
+        "/limits.py#TokenBucket.refill",
+        "/limits.py#Window",
+    ]
+    relevance = [f.relevance_score for f in around]
+    assert relevance == sorted(relevance, reverse=True)
+
+
+def test_a_scope_ends_when_the_budget_is_full_and_says_what_stayed_out(
+    pipeline: ACMSPipeline,
+) -> None:
+    payload = pipeline.resolve_scope({"focus_nodes": [FOCUS]}, budget=80)
+    assert payload.rendered_tokens <= 80
+    assert "class TokenBucket" in payload.render()
+    assert payload.ledger.entries
+
+
+def test_a_scope_keeps_to_the_wanted_resource_types(pipeline: ACMSPipeline) -> None:
+    request = {"focus_nodes": ["project://shop"], "resource_types": ["document"]}
+    found = pipeline.resolve_scope(request, budget=2000).fragments
+    assert found
+    assert {f.provenance.resource_type for f in found} == {"document"}
+
+
+def test_a_focus_that_is_not_there_gives_an_empty_scope(pipeline: ACMSPipeline) -> None:
+    assert not pipeline.resolve_scope({"focus_nodes": ["project://nowhere"]}).fragments
+
+
+def test_a_payload_of_which_nothing_changed_comes_back_as_it_is(pipeline, do) -> None:
+    payload = do(pipeline, "assemble", "how is a token acquired?", budget=400)
+    assert do(pipeline, "refresh", payload) is payload
+
+
+def test_a_refresh_fetches_what_changed_and_keeps_the_rest_in_its_place(
+    pipeline, do, project: Path, store: ContextStore
+) -> None:
+    payload = do(pipeline, "assemble", "token window notes", budget=1000)
+    (project / "notes.md").write_text("# Notes\n\nThe window was replaced by a bucket.\n")
+    store.add_path(project)
+    fresh = do(pipeline, "refresh", payload)
+    assert "replaced by a bucket" in fresh.render()
+    assert "chosen for its memory" not in fresh.render()
+    assert set(nodes(fresh)) == set(nodes(payload))
+    assert fresh.is_within_budget
+
+
+def test_what_is_gone_leaves_the_payload_with_its_reason(
+    pipeline, do, project: Path, store: ContextStore
+) -> None:
+    payload = do(pipeline, "assemble", "token window notes", budget=1000)
+    (project / "notes.md").unlink()
+    store.add_path(project)
+    fresh = do(pipeline, "refresh", payload)
+    assert "chosen for its memory" not in fresh.render()
+    assert "gone" in {e.reason.value for e in fresh.ledger.entries}
+
+
+def test_a_refresh_with_a_question_adds_to_what_is_there(pipeline, do) -> None:
+    payload = do(pipeline, "assemble", "how is a token acquired?", budget=600, max_fragments=1)
+    more = do(pipeline, "refresh", payload, "which calls does the window allow?", budget=600)
+    assert payload.fragments[0].content in more.render()
+    assert "def allow" in more.render()
+    assert "def allow" not in payload.render()
+
+
+def test_a_plan_lives_from_its_first_context_to_the_cold_tier_t3(
+    pipeline: ACMSPipeline, do
+) -> None:
+    lifecycle = PlanLifecycle(pipeline)
+    plan = Plan(plan_id="p1", title="how is a token acquired?")
+    started = do(lifecycle, "create", plan, budget=400)
+    assert plan.context_payload is None
+    assert started.context_hash == started.context_payload.context_hash
+    decided = started.record_decision("Use a bucket.", title="bucket", nodes=(FOCUS,))
+    stepped = do(lifecycle, "step", decided)
+    temporal = pipeline.backends.temporal
+    assert temporal.plan("p1").decisions[0].text == "Use a bucket."
+    done = do(lifecycle, "complete", stepped)
+    assert done.status == "completed"
+    assert temporal.plan("p1").status == "completed"
+    cold = [hit.content for hit in temporal.query_by_tier("cold", plan_ids=["p1"])]
+    assert any("Use a bucket." in (content or "") for content in cold)
+    assert not temporal.query_by_tier("warm", plan_ids=["p1"])
+
+
+def test_a_child_inherits_a_skeleton_and_its_receipt_is_recorded_k4(
+    pipeline: ACMSPipeline, do
+) -> None:
+    lifecycle = PlanLifecycle(pipeline)
+    parent = do(lifecycle, "create", Plan(plan_id="p1", title="token bucket"), budget=1000)
+    before = parent.model_dump_json()
+    child = do(
+        lifecycle,
+        "spawn",
+        parent,
+        Plan(plan_id="p2", title="which calls does the window allow?"),
+        budget=400,
+    )
+    assert child.parent == "p1"
+    assert child.skeleton_metadata is not None
+    assert child.as_cli_dict()["skeleton"]["original_tokens"] > 0
+    inherited = {f.fragment_id for f in child.context_payload.skeleton_fragments}
+    assert inherited <= {f.fragment_id for f in parent.context_payload.fragments}
+    assert parent.model_dump_json() == before
+    assert pipeline.backends.temporal.ancestors("p2") == ["p1"]
+
+
+def test_a_step_of_a_plan_without_context_is_refused_by_its_id(pipeline, do) -> None:
+    with pytest.raises(RequestError, match="p9"):
+        do(PlanLifecycle(pipeline), "step", Plan(plan_id="p9"))
