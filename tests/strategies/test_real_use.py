@@ -1,0 +1,145 @@
+"""Each strategy at what it is best at, on the code base of an installed library."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acms_adapters import ContextStore
+from acms_adapters.models import ContextBudget, ContextRequest, Plan, PlanContext
+from acms_strategies import (
+    ArceStrategy,
+    BreadthDepthNavigatorStrategy,
+    PlanDecisionContextStrategy,
+    SemanticEmbeddingStrategy,
+    SimpleKeywordStrategy,
+    TemporalArchaeologyStrategy,
+)
+
+BUDGET = ContextBudget(max_tokens=2_000)
+FILES = ["base.py", "branch.py", "config.py", "fallbacks.py", "passthrough.py", "retry.py"]
+
+
+@pytest.fixture(scope="module")
+def core() -> Iterator[ContextStore]:
+    """The runnables of langchain_core, in memory."""
+    pytest.importorskip("wordllama")
+    spec = importlib.util.find_spec("langchain_core")
+    assert spec is not None
+    assert spec.origin is not None
+    with ContextStore.in_memory(embedder="wordllama") as store:
+        store.add_path(Path(spec.origin).parent / "runnables", name="core", include=FILES)
+        yield store
+
+
+def run(store: ContextStore, strategy: Any, **request: Any) -> list[str]:
+    found = strategy.assemble(ContextRequest(**request), store.backends(), BUDGET, PlanContext())
+    return [fragment.uko_node.removeprefix("project://core/") for fragment in found]
+
+
+def test_words_lead_to_what_is_called_by_them(core: ContextStore) -> None:
+    found = run(core, SimpleKeywordStrategy(), query="exponential jitter params")
+    assert found[0] == "retry.py#ExponentialJitterParams"
+
+
+def test_nearness_leads_to_what_is_said_in_other_words(core: ContextStore) -> None:
+    question = "try again later when something goes wrong"
+    assert (
+        "base.py#Runnable.with_retry" in run(core, SemanticEmbeddingStrategy(), query=question)[:5]
+    )
+    assert "base.py#Runnable.with_retry" not in run(core, SimpleKeywordStrategy(), query=question)
+
+
+def test_links_lead_from_a_class_to_its_base_and_its_user_before_its_members(
+    core: ContextStore,
+) -> None:
+    focus = ["project://core/retry.py#RunnableRetry"]
+    found = run(core, BreadthDepthNavigatorStrategy(), focus_nodes=focus)
+    assert found[0] == "retry.py#RunnableRetry"
+    assert set(found[1:4]) == {
+        "base.py#Runnable.with_retry",
+        "base.py#RunnableBindingBase",
+        "retry.py",
+    }
+    assert "retry.py#RunnableRetry._batch" in found
+
+
+def test_links_bring_a_base_class_that_neither_words_nor_nearness_bring(
+    core: ContextStore,
+) -> None:
+    question, base = "What is behind `RunnableAssign`?", "base.py#RunnableSerializable"
+    assert base in run(core, BreadthDepthNavigatorStrategy(), query=question)[:25]
+    assert base not in run(core, SimpleKeywordStrategy(), query=question)
+    assert base not in run(core, SemanticEmbeddingStrategy(), query=question)[:25]
+
+
+def test_all_three_together_bring_what_each_would(core: ContextStore) -> None:
+    request = ContextRequest(query="How are calls that failed retried?")
+    found = ArceStrategy().assemble(request, core.backends(), BUDGET, PlanContext())
+    names = [fragment.uko_node.removeprefix("project://core/") for fragment in found]
+    assert "retry.py#RunnableRetry" in names[:5]
+    assert all(tokens > 0 for tokens in found.stats["gathered"].values())
+
+
+def test_the_past_leads_to_decisions_and_the_code_they_led_to(core: ContextStore) -> None:
+    plan = Plan(title="Make calls sturdy").record_decision(
+        "Retries belong to the runnable that is retried, because it knows its errors.",
+        title="Where retries live",
+        nodes=("project://core/retry.py#RunnableRetry",),
+    )
+    temporal = core.backends().temporal
+    assert temporal is not None
+    temporal.record(plan)
+    assert run(core, TemporalArchaeologyStrategy(), query="retries", temporal_window="30d") == []
+    temporal.archive(plan.plan_id)
+    found = run(core, TemporalArchaeologyStrategy(), query="retries", temporal_window="30d")
+    decision = plan.decisions[0].decision_id
+    assert found[0] == f"plan://{plan.plan_id}#{decision}"
+    assert {"retry.py#RunnableRetry", "base.py#RunnableBindingBase"} <= set(found)
+
+
+def test_a_plan_sees_what_its_parent_decided_and_the_code_it_is_about(core: ContextStore) -> None:
+    parent = Plan(title="Fall back").record_decision(
+        "Fallbacks are tried in order, and the last error is raised.",
+        nodes=("project://core/fallbacks.py#RunnableWithFallbacks",),
+    )
+    child = Plan(title="Test the fallbacks", parent=parent.plan_id)
+    temporal = core.backends().temporal
+    assert temporal is not None
+    temporal.record(parent)
+    temporal.record(child)
+    found = run(core, PlanDecisionContextStrategy(), plan_id=child.plan_id)
+    assert found[0] == f"plan://{parent.plan_id}#{parent.decisions[0].decision_id}"
+    assert "fallbacks.py#RunnableWithFallbacks" in found
+    assert run(core, PlanDecisionContextStrategy(), plan_id=parent.plan_id)[0] == found[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "simple-keyword",
+        "semantic-embedding",
+        "breadth-depth-navigator",
+        "arce",
+        "temporal-archaeology",
+        "plan-decision-context",
+    ],
+)
+def test_a_named_strategy_fills_a_budget_and_keeps_it(core: ContextStore, name: str) -> None:
+    plan = Plan(title="Log retries").record_decision(
+        "Retries are logged.", nodes=("project://core/retry.py#RunnableRetry",)
+    )
+    temporal = core.backends().temporal
+    assert temporal is not None
+    temporal.record(plan)
+    temporal.archive(plan.plan_id)
+    payload = core.pipeline().assemble(
+        ContextRequest(query="How are failed calls retried?", plan_id=plan.plan_id),
+        budget=800,
+        strategy=name,
+    )
+    assert payload.strategies_used == (name,)
+    assert payload.fragments
+    assert payload.is_within_budget
