@@ -111,7 +111,8 @@ def pack(
 
     Declared counts decide what is tried; then the finished text is counted as one string. Only
     when it turns out too long, every text that would be admitted is counted by itself, and if the
-    joins alone make it too long, what was admitted last gives way.
+    joins alone make it too long, what was admitted last gives way. Where joins make it so much
+    shorter that another candidate might fit, the packing is tried once more with what they save.
 
     Args:
         scored: Candidates and their scores, one for each node at a location.
@@ -134,23 +135,27 @@ def pack(
         count=count,
     )
 
-    def fill(prices: Pricing) -> Filling:
-        filling = Filling(pool, available, rules=rules, pricing=prices, lower=lower)
+    def fill(prices: Pricing, room: int) -> Filling:
+        filling = Filling(pool, room, rules=rules, pricing=prices, lower=lower)
         filling.fill()
         return filling
 
-    filling = fill(pricing)
+    filling = fill(pricing, available)
     if not pricing.counts:
         return _packing(filling, pricing.rendered(filling.kept))
-    if _is_credible(filling, available):
+    rendered = pricing.rendered(filling.kept) if _is_credible(filling, available) else None
+    if rendered is None or rendered > available:
+        pricing = pricing.verifying()
+        filling = fill(pricing, available)
         rendered = pricing.rendered(filling.kept)
-        if rendered <= available:
-            return _packing(filling, rendered)
-    filling = fill(pricing.verifying())
-    rendered = pricing.rendered(filling.kept)
     while rendered > available and filling.kept:
         filling.drop_weakest(over=rendered - available)
         rendered = pricing.rendered(filling.kept)
+    if filling.least_missing <= (saved := filling.spent - rendered):
+        fuller = fill(pricing, available + saved)
+        tokens = pricing.rendered(fuller.kept)
+        if max(tokens, sum(f.token_count for f in fuller.kept)) <= available:
+            return _packing(fuller, tokens)
     return _packing(filling, rendered)
 
 

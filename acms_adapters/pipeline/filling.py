@@ -86,6 +86,7 @@ class Filling:
         self._pricing = pricing
         self._lower = lower
         # every price includes a separator, but there is one fewer than fragments
+        self._available = available
         self._left = available + pricing.separator
         self._tiers = {t: bound + pricing.separator for t, bound in rules.tier_budget.items()}
         # the least that is missing is looked for only where prices are not known beforehand
@@ -97,6 +98,16 @@ class Filling:
     def kept(self) -> tuple[ContextFragment, ...]:
         """What has been admitted, in packing order."""
         return tuple(packed.fragment for packed in self._packed.values())
+
+    @property
+    def spent(self) -> int:
+        """Tokens that what was admitted takes by its prices, as one text."""
+        return max(0, self._available - self._left)
+
+    @property
+    def least_missing(self) -> int:
+        """Tokens that would have admitted one more; only with a counter."""
+        return self._least_missing
 
     def fill(self) -> None:
         """Admit what fits, in order; what does not is passed over (ruling F3)."""
@@ -120,6 +131,7 @@ class Filling:
         """Take out what was admitted last, because the finished text is too long by `over`."""
         number, (fragment, cost) = self._packed.popitem()
         self._texts.remove(number, fragment)
+        self._spend(fragment.tier, -cost)
         self._leave_out(fragment, _Miss(over, cost - over))
 
     def _consider(self, number: int, fragment: ContextFragment) -> None:
