@@ -2,6 +2,7 @@
 
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -112,7 +113,7 @@ def test_what_is_kept_is_found_by_the_same_text(text: str) -> None:
     kept = tokens(text)
     asked = query_terms(text)
     assert bool(kept) == bool(asked)
-    pairs = {(a, b) for a, b in zip(kept, kept[1:], strict=False)}
+    pairs = set(pairwise(kept))
     assert all(term in pairs if len(term) == 2 else term[0] in kept for term in asked)
 
 

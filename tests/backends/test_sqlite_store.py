@@ -16,6 +16,7 @@ import pytest
 
 from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.errors import SchemaVersionError, StoreError, StoreLockedError
+from acms_adapters.models import IndexedResource
 from acms_adapters.protocols import (
     GraphBackend,
     RenderingSource,
@@ -27,6 +28,12 @@ from acms_adapters.protocols import (
 
 def found(store: SQLiteStore, query: str, **options: Any) -> list[str]:
     return [hit.uko_node for hit in store.text.search(query, **options)]
+
+
+def write_and_crash(store: SQLiteStore, resource: IndexedResource) -> None:
+    with store.transaction():
+        store.replace(resource)
+        raise KeyError
 
 
 def edit(path: Path, *statements: str) -> None:
@@ -183,11 +190,18 @@ def test_vector_inputs_may_be_written_between(store: SQLiteStore, make: Any) -> 
 def test_a_transaction_is_all_or_nothing(store: SQLiteStore, make: Any) -> None:
     store.replace(make.document("kept", "apples"))
     before = store.stats()
-    with pytest.raises(KeyError), store.transaction():
-        store.replace(make.document("kept", "pears"))
-        store.replace(make.document("new", "apples"))
-        assert found(store, "pears") == ["kept"]
-        raise KeyError("crash")
+    seen: list[str] = []
+
+    def crash() -> None:
+        with store.transaction():
+            store.replace(make.document("kept", "pears"))
+            store.replace(make.document("new", "apples"))
+            seen.extend(found(store, "pears"))
+            raise KeyError("crash")
+
+    with pytest.raises(KeyError):
+        crash()
+    assert seen == ["kept"]
     assert store.stats() == before
     assert found(store, "apples") == ["kept"]
     assert found(store, "pears") == []
@@ -200,9 +214,8 @@ def test_a_failed_write_leaves_the_transaction_around_it_whole(
         store.replace(make.document("good", "apples"))
         with pytest.raises(ValueError, match="titel"):
             store.replace(make.document("bad", "apples", fields={"titel": "x"}))
-        with pytest.raises(KeyError), store.transaction():
-            store.replace(make.document("worse", "apples"))
-            raise KeyError
+        with pytest.raises(KeyError):
+            write_and_crash(store, make.document("worse", "apples"))
         store.replace(make.document("better", "apples"))
     assert found(store, "apples") == ["better", "good"]
     assert store.stats().terms == 1
@@ -223,9 +236,8 @@ def test_generation_rises_with_each_committed_write_and_with_nothing_else(
     after_resolving = store.generation
     store.resolve_references()
     store.text.search("x")
-    with pytest.raises(KeyError), store.transaction():
-        store.replace(make.document("d", "x"))
-        raise KeyError
+    with pytest.raises(KeyError):
+        write_and_crash(store, make.document("d", "x"))
     assert store.generation == after_resolving
 
 

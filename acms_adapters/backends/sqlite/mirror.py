@@ -54,6 +54,7 @@ def _write(connection: sqlite3.Connection, record: Record) -> None:
         None,
         metadata,
     )
+    clear_rows(connection, [node])
     write_row(connection, node, row)
     write_renderings(connection, node, {MAX_DEPTH: (repair_text(record.content), None)})
     write_metadata(connection, node, metadata)

@@ -13,6 +13,7 @@ from acms_adapters.models.base import repair_text
 TITLE_WORDS = 12
 """Longest title that is looked for in a question, in words."""
 
+_WORD = re.compile(r"\w+")
 _SYMBOL = re.compile(r"[\w.:$]+", re.ASCII)
 
 
@@ -64,5 +65,5 @@ def _last_part(path: str) -> str:
 
 
 def _last_word(name: str) -> str:
-    found = words(name)
-    return found[-1][0] if found else ""
+    found = _WORD.findall(fold(name))
+    return found[-1].casefold() if found else ""

@@ -52,8 +52,7 @@ def write_row(connection: sqlite3.Connection, node: int, values: Sequence[Any]) 
 def write_renderings(
     connection: sqlite3.Connection, node: int, texts: Mapping[int, tuple[str, int | None]]
 ) -> None:
-    """Write texts with their tokens by depth, in place of those that are there."""
-    connection.execute("DELETE FROM renderings WHERE node = ?", (node,))
+    """Write texts with their tokens by depth, for a node that has none."""
     connection.executemany(
         "INSERT INTO renderings (node, depth, content, token_count) VALUES (?, ?, ?, ?)",
         [(node, depth, text, count) for depth, (text, count) in texts.items()],
@@ -61,8 +60,7 @@ def write_renderings(
 
 
 def write_metadata(connection: sqlite3.Connection, node: int, metadata: bytes) -> None:
-    """Write what metadata filters look for, in place of what is there."""
-    connection.execute("DELETE FROM facts WHERE node = ?", (node,))
+    """Write what metadata filters look for, for a node that has none."""
     connection.executemany(
         "INSERT INTO facts (fact, node) VALUES (?, ?)",
         [(fact, node) for fact in facts_of(load_json(metadata))],

@@ -25,11 +25,13 @@ class WeighedTerm:
 
     Attributes:
         term: Its token, or several side by side.
+        pattern: The same as it stands in `FieldTokens.texts`.
         nodes: How many nodes hold it.
         idf: What it is worth.
     """
 
     term: Term
+    pattern: str
     nodes: int
     idf: float
 
@@ -37,7 +39,8 @@ class WeighedTerm:
     def of(cls, term: Term, nodes: int, *, total: int) -> WeighedTerm:
         """Weigh a term that stands in `nodes` of `total` nodes."""
         nodes = min(nodes, total)
-        return cls(term, nodes, math.log(1.0 + (total - nodes + 0.5) / (nodes + 0.5)))
+        idf = math.log(1.0 + (total - nodes + 0.5) / (nodes + 0.5))
+        return cls(term, joined(term), nodes, idf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +82,22 @@ def score(
         text: Its `FieldTokens.texts` by line.
         lengths: Tokens by field.
     """
+    here = [term for term in terms if term.pattern in text]
+    if not here:
+        return 0.0
     kind, averages = (PROSE, corpus.prose) if is_prose else (CODE, corpus.code)
-    fields: list[tuple[float, str]] = []
+    fields = [
+        (weight / (1.0 - b + b * length / average), field)
+        for weight, b, length, average, field in zip(
+            kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
+        )
+        if length
+    ]
     total = 0.0
-    for term in terms:
-        pattern = joined(term.term)
-        if pattern not in text:
-            continue
-        fields = fields or [
-            (weight / (1.0 - b + b * length / average), field)
-            for weight, b, length, average, field in zip(
-                kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
-            )
-            if length
-        ]
-        weighed = sum(weight * field.count(pattern) for weight, field in fields)
+    for term in here:
+        weighed = 0.0
+        for weight, field in fields:
+            weighed += weight * field.count(term.pattern)
         total += term.idf * weighed / (weighed + kind.saturation)
     return total
 

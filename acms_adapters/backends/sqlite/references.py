@@ -126,7 +126,7 @@ class _Lookup:
         return (name for (name,) in rows.fetchall())
 
     def _titled(self, mention: str, root: str, resource: str) -> int | None:
-        key = title_key(mention)
+        key = None if "/" in mention else title_key(mention)
         if key is None:
             return None
         return _the_one(self._called("title", key, root), mention, resource)
