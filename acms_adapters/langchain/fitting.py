@@ -20,7 +20,7 @@ def fence_tokens(counter: TokenCounter) -> int:
 
 def fit_block(
     payload: ContextPayload,
-    tokens: int,
+    tokens: int | None,
     *,
     counter: TokenCounter,
     cost: Callable[[str], int] | None = None,
@@ -30,7 +30,7 @@ def fit_block(
 
     Args:
         payload: What is to be read.
-        tokens: Most that the block may cost, its fence included.
+        tokens: Most that the block may cost, its fence included; None for no bound.
         counter: Counts the texts.
         cost: What a block costs where it will stand; left out, its tokens.
         renderings: Where lower depths of a node come from.
@@ -42,7 +42,7 @@ def fit_block(
     text = payload.render()
     for _ in range(_TRIES):
         block = fenced(text)
-        over = charge(block) - tokens
+        over = charge(block) - tokens if tokens is not None else 0
         if over <= 0:
             return block
         # the fence and the marks on what imitates it are not known before the block is there
