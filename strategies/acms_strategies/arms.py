@@ -65,33 +65,33 @@ def search_near(
         StrategyError: Nothing there can embed the words.
     """
     vector, embedder = backends.vector, backends.embedder
-    reliability = float(getattr(embedder, "reliability", 1.0))
     if vector is None or not words:
         return []
     options = {"top_k": limit, **filters(request)}
     if embedder is not None and isinstance(vector, VectorBackend):
         least = embedder.similarity_threshold if threshold is None else threshold
         embedded = embedder.embed_query(words)
-        hits = _clean(vector.similarity_search(embedded, min_similarity=least, **options))
-        return [replace(hit, score=_toned_down(hit.score, reliability)) for hit in hits]
+        hits = vector.similarity_search(embedded, min_similarity=least, **options)
+        return _clean(hits, reliability=float(getattr(embedder, "reliability", 1.0)))
     if isinstance(vector, SearchesText):
         return _clean(vector.search_text(words, min_similarity=threshold or 0.0, **options))
     raise StrategyError("the vector backend needs an embedder in the backend set")
 
 
-def _clean(hits: Iterable[SearchHit]) -> list[SearchHit]:
-    """The hits with scores in [0, 1] whatever the backend calls a score (ruling M7)."""
+def _clean(hits: Iterable[SearchHit], *, reliability: float = 1.0) -> list[SearchHit]:
+    """The hits with scores in [0, 1] whatever the backend calls a score (ruling M7).
+
+    Args:
+        reliability: How far their evidence counts, 0 to 1.
+    """
     found = list(hits)
     scores = rescale([hit.score for hit in found])
+    if reliability != 1.0:
+        scores = [to_relevance(reliability * to_evidence(score)) for score in scores]
     return [
         hit if hit.score == score else replace(hit, score=score)
         for hit, score in zip(found, scores, strict=True)
     ]
-
-
-def _toned_down(relevance: float, reliability: float) -> float:
-    """Relevance whose evidence counts only as far as the embedder can be relied on."""
-    return relevance if reliability == 1.0 else to_relevance(reliability * to_evidence(relevance))
 
 
 @dataclass(frozen=True, slots=True)
