@@ -126,6 +126,15 @@ def test_what_the_question_is_about_comes_first_at_one_distance(code: Any) -> No
     assert order.index("close") < order.index("caller")
 
 
+def test_what_calls_a_node_counts_for_a_question_that_names_it(code: Any) -> None:
+    def lift(question: str) -> float:
+        found = run(code, "graph", "text", query=question)
+        scores = {name: f.relevance_score for f in found for name in found_in([f])}
+        return scores["caller"]
+
+    assert lift("What does `close` drop?") > 2 * lift("What does drop them all?")
+
+
 def test_the_focus_stays_first_whatever_the_question_says(code: Any) -> None:
     found = run(
         code, "graph", "text", focus_nodes=[code.node("caller")], query="abstract things away"

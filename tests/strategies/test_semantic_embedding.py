@@ -9,6 +9,7 @@ import pytest
 from acms_adapters.backends.vectors.memory import MemoryVectorBackend
 from acms_adapters.errors import StrategyError
 from acms_adapters.models import ContextBudget, ContextRequest, PlanContext, SearchHit
+from acms_adapters.models.scores import to_evidence
 from acms_adapters.protocols import BackendSet
 from acms_strategies import SemanticEmbeddingStrategy
 
@@ -18,7 +19,7 @@ BUDGET = ContextBudget(max_tokens=1000)
 class Compass:
     """Embeds a text by the directions named in it."""
 
-    name, dimensions = "compass", 2
+    name, dimensions, reliability = "compass", 2, 1.0
 
     def __init__(self, threshold: float = 0.0) -> None:
         self.similarity_threshold = threshold
@@ -104,6 +105,18 @@ def test_a_configured_embedder_that_is_not_the_one_in_use_is_named(
 def test_an_embedder_nobody_configured_is_no_mismatch(compass: BackendSet) -> None:
     assert run(compass, query="north").stats["ignored"] == []
     assert run(compass, {"embedding_model": "compass"}, query="north").stats["ignored"] == []
+
+
+def test_the_evidence_of_a_weak_embedder_counts_for_less_and_keeps_its_order() -> None:
+    weak = Compass()
+    weak.reliability = 0.5
+    texts = ("north", "north east", "east")
+    strong = run(compass_set(Compass(), *texts), query="north")
+    toned = run(compass_set(weak, *texts), query="north")
+    assert [f.content for f in toned] == [f.content for f in strong]
+    for one, other in zip(strong, toned, strict=True):
+        expected = 0.5 * to_evidence(one.relevance_score)
+        assert to_evidence(other.relevance_score) == pytest.approx(expected, rel=1e-3)
 
 
 class SearchesItself:

@@ -108,6 +108,25 @@ def test_being_linked_from_everywhere_is_worth_nothing_by_itself() -> None:
     assert go(near).share({"n0": 1.0})["n2"] >= go(popular).share({"n0": 1.0})["n99"]
 
 
+def test_a_base_class_gets_as_much_as_all_members_together() -> None:
+    graph = Graph([(0, n) for n in range(2, 12)], "contains")
+    base = Graph([(0, 1)], "inherits")
+    for node, found in base.by_node.items():
+        graph.by_node.setdefault(node, []).extend(found)
+    share = go(graph, breadth=1).share({"n0": 1.0})
+    masses = {node: math.expm1(part * math.log1p(1e4)) for node, part in share.items()}
+    members = sum(masses[f"n{n}"] for n in range(2, 12))
+    assert masses["n1"] == pytest.approx(members)
+
+
+def test_a_mute_relation_leads_somewhere_and_is_no_part_of_the_random_walk() -> None:
+    graph = Graph([(0, 1)], "calls")
+    walked = walk(graph, {"n0": 1.0}, breadth=1, depth=0, decay=0.5, mute={"calls"})
+    assert walked.distance == {"n0": 0, "n1": 1}
+    assert "n1" not in walked.share({"n0": 1.0})
+    assert "n1" in go(graph, breadth=1).share({"n0": 1.0})
+
+
 @given(edges, st.integers(0, 4), st.integers(0, 4))
 def test_a_walk_finds_what_is_within_its_hops_and_nothing_else(
     pairs: Pairs, breadth: int, depth: int
