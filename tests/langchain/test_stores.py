@@ -35,7 +35,9 @@ class Animals(Embeddings):
     """Places cats and dogs at right angles."""
 
     def embed_query(self, text: str) -> list[float]:
-        return [float("cat" in text), float("dog" in text), 0.0]
+        cat, dog = float("cat" in text), float("dog" in text)
+        length = math.hypot(cat, dog) or 1.0
+        return [cat / length, dog / length, 0.0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
