@@ -67,7 +67,7 @@ def pack_nodes(
     while True:
         fused = _fuse(candidates, budget, config, depths, without=repeated)
         kept = [_kept(candidates, fragment, depths) for fragment in fused.fragments]
-        found = {entry.fragment_id: entry for entry in _repeats(kept)}
+        found = {entry.fragment_id: entry for entry in _repeats(kept, candidates)}
         if not found:
             break
         repeated.update(found)
@@ -119,25 +119,42 @@ def _made(
     return _Kept(NodeWithScore(node=node, score=candidate.node.score), fragment, content)
 
 
-def _repeats(kept: Sequence[_Kept]) -> Iterator[LedgerEntry]:
-    """Nodes whose content stands in that of another one of the same resource (ruling F9).
+def _repeats(kept: Sequence[_Kept], candidates: Candidates) -> Iterator[LedgerEntry]:
+    """Nodes that are read anyway, in another one of the same resource (ruling F9).
 
-    The packer sees to it for texts; where metadata stand before a content, it cannot see it.
+    The packer sees to it for texts; where metadata stand before a content, or a window around it,
+    it cannot see it. A sentence that stands in a better one's window is read there.
     """
     contents = [
         one.fragment.model_copy(update={"content": one.content[:MAX_CONTENT_CHARS]}) for one in kept
     ]
     if all(bare.content == one.fragment.content for bare, one in zip(contents, kept, strict=True)):
         return
-    order = sorted(range(len(kept)), key=lambda place: -len(contents[place].content))
     texts = PackedTexts({fragment.provenance.resource_uri for fragment in contents})
-    for place in order:
-        outer, _ = texts.compare(contents[place])
+    windowed: list[int] = []
+    for place in sorted(range(len(kept)), key=lambda place: -len(contents[place].content)):
+        wording = candidates.all[int(kept[place].fragment.fragment_id)].wording
+        if wording.window == kept[place].content:
+            windowed.append(place)
+        elif (outer := texts.compare(contents[place])[0]) is None:
+            texts.add(place, contents[place])
+        else:
+            yield _contained(kept[place], kept[outer])
+    for place in sorted(windowed, key=lambda place: _rank(kept[place])):
+        wording = candidates.all[int(kept[place].fragment.fragment_id)].wording
+        outer, _ = texts.compare(contents[place].model_copy(update={"content": wording.content}))
         if outer is None:
             texts.add(place, contents[place])
         else:
-            holder = kept[outer].fragment.fragment_id
-            yield LedgerEntry.of(kept[place].fragment, LeftOut.CONTAINED, other=holder)
+            yield _contained(kept[place], kept[outer])
+
+
+def _rank(one: _Kept) -> tuple[float, int]:
+    return (-one.fragment.relevance_score, int(one.fragment.fragment_id))
+
+
+def _contained(one: _Kept, outer: _Kept) -> LedgerEntry:
+    return LedgerEntry.of(one.fragment, LeftOut.CONTAINED, other=outer.fragment.fragment_id)
 
 
 def _part(

@@ -17,6 +17,7 @@ from acms_adapters.llamaindex.events import ContextPackedEvent
 from acms_adapters.llamaindex.packing import Packed, pack_nodes
 from acms_adapters.models import ContextBudget, ContextPayload
 from acms_adapters.pipeline import FusionConfig
+from acms_adapters.pipeline.packing_rules import DEPTH_FALLBACK_STEPS
 from acms_adapters.protocols import TokenCounter
 from acms_adapters.tokens import DEFAULT_ENCODING, token_counter
 
@@ -55,7 +56,7 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
     reserved_tokens: int = Field(default=0, ge=0)
     tokenizer: str = DEFAULT_ENCODING
     order: Order = "as-given"
-    depth_fallback_steps: tuple[int, ...] = (8, 7, 6, 5, 4, 3, 2, 1, 0)
+    depth_fallback_steps: tuple[int, ...] = DEPTH_FALLBACK_STEPS
     min_fragment_tokens: int = Field(default=32, ge=0)
     window_key: str | None = "window"
     count_media: bool = False
