@@ -6,6 +6,7 @@ import asyncio
 import copy
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from langchain_core.callbacks import Callbacks, adispatch_custom_event, dispatch_custom_event
@@ -33,8 +34,8 @@ class ACMSDocumentCompressor(BaseDocumentCompressor):
     base_compressor=ACMSDocumentCompressor(max_tokens=2000), base_retriever=...)`. Needs nothing
     but the documents, and never changes them.
 
-    A document that is too large for the whole budget is shown by its outline where that fits, and
-    says so under ``acms`` in its metadata; ids and all other metadata come out as they went in.
+    Where no document fits as a whole, they are shown by their outlines, and say so under ``acms``
+    in their metadata; ids and all other metadata come out as they went in.
 
     Attributes:
         max_tokens: Tokens for all texts together.
@@ -60,14 +61,17 @@ class ACMSDocumentCompressor(BaseDocumentCompressor):
         counter = token_counter(self.tokenizer)
         budget = ContextBudget(max_tokens=self.max_tokens)
         fragments = to_fragments(documents, counter)
-        fused = FusionEngine(FusionConfig(order=self.order)).fuse(
+        fuse = partial(
+            FusionEngine(FusionConfig(order=self.order)).fuse,
             fragments,
             budget,
-            renderings=_Outlines(documents, fragments, self.max_tokens),
             counter=counter,
             layout="bare",
             max_fragments=self.k,
         )
+        fused = fuse()
+        if fragments and not fused.fragments:
+            fused = fuse(renderings=_Outlines(documents, fragments))
         return ContextPayload(
             fragments=tuple(fused.fragments),
             budget=budget,
@@ -114,20 +118,15 @@ def _copied(document: Document, fragment: ContextFragment) -> Document:
 
 
 class _Outlines:
-    """Lower renderings of the documents that are larger than the whole budget (ruling F6)."""
+    """Lower renderings of documents (ruling F6)."""
 
-    def __init__(
-        self,
-        documents: Sequence[Document],
-        fragments: Sequence[ContextFragment],
-        max_tokens: int,
-    ) -> None:
+    def __init__(self, documents: Sequence[Document], fragments: Sequence[ContextFragment]) -> None:
         nodes = Counter(fragment.uko_node for fragment in fragments)
         self._documents = {
             fragment.uko_node: document
             for document, fragment in zip(documents, fragments, strict=True)
             # an outline belongs to a node, and texts that share an id share theirs
-            if fragment.token_count > max_tokens and nodes[fragment.uko_node] == 1
+            if nodes[fragment.uko_node] == 1
         }
 
     def at(self, node: str, depth: int) -> Rendering | None:

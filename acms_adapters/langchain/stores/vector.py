@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from langchain_core.documents import Document
@@ -25,7 +27,10 @@ MOST_ASKED = 10_000
 TOP_RANK = 0.8
 """Relevance of the first of hits that come without scores; the n-th has an n-th of it."""
 
+logger = logging.getLogger(__name__)
+
 _GROWTH = 4
+_TOLERANCE = 1e-9
 _RELEVANCE = (
     "similarity_search_with_relevance_scores",
     "_similarity_search_with_relevance_scores",
@@ -98,7 +103,7 @@ class VectorStoreBackend:
         store = self.store
         if self.scores == "rank":
             found = store.similarity_search(query, **options)
-            return [(document, TOP_RANK / (1 + place)) for place, document in enumerate(found)]
+            return list(zip(found, _ranks(len(found)), strict=True))
         if self.scores == "relevance":
             # the public method warns of every score outside [0, 1], and nothing is wrong with them
             is_own = _overrides(store, _RELEVANCE[0])
@@ -109,9 +114,28 @@ class VectorStoreBackend:
 
     def _hits(self, pairs: Sequence[tuple[Document, float]]) -> list[SearchHit]:
         scores = [score for _, score in pairs]
-        relevance = _closeness(scores) if self.scores == "distance" else rescale(scores)
+        if self.scores == "distance":
+            relevance = _closeness(scores)
+        elif self.scores == "relevance" and _contradicts_order(scores):
+            logger.info("%s gives relevance against its own order", type(self.store).__name__)
+            relevance = _ranks(len(scores))
+        else:
+            relevance = rescale(scores)
         hits = to_hits([document for document, _ in pairs], relevance)
         return sorted(hits, key=lambda hit: (-hit.score, hit.uko_node))
+
+
+def _ranks(count: int) -> list[float]:
+    return [TOP_RANK / (1 + place) for place in range(count)]
+
+
+def _contradicts_order(scores: Sequence[float]) -> bool:
+    """Whether a later hit is said to be the better one.
+
+    LangChain's own function for inner products says so: it gives the nearest of all a 0.
+    """
+    known = [score for score in scores if not math.isnan(score)]
+    return any(later > earlier + _TOLERANCE for earlier, later in pairwise(known))
 
 
 def _closeness(distances: Sequence[float]) -> list[float]:
