@@ -62,7 +62,8 @@ class NodeVectors:
         generation = self._texts.generation
         if not again and self._is_complete(generation):
             return
-        wanted, known = self._texts.vector_hashes(), self._hashes()
+        # in this order another process's new vectors are never taken for those of gone nodes
+        known, wanted = self._hashes(), self._texts.vector_hashes()
         gone = known.keys() - wanted.keys()
         if gone:
             self.index.remove(sorted(gone))
@@ -72,7 +73,8 @@ class NodeVectors:
             self._embed(batch, wanted)
             done += len(batch)
             progress("embedding", done, len(stale))
-        self._known = (self.index.stamp, wanted)
+        alone = self._texts.generation == generation
+        self._known = (self.index.stamp, wanted) if alone else None
         if self._note is not None:
             said = {"embedder": self.embedder.name, "at": [generation, self.index.stamp]}
             self._note.write_text(json.dumps(said), encoding="utf-8")
