@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,22 +28,34 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ACMSPipeline]
         yield store.pipeline()
 
 
-def read_whole(payload: ContextPayload, answers: list[str]) -> bool:
-    """Whether the text of one of the answers is in the context, whole."""
-    wanted = {PREFIX + answer for answer in answers}
-    return any(f.uko_node in wanted and f.detail_depth >= 4 for f in payload.fragments)
+def is_read(payload: ContextPayload, answer: str, *, whole: bool) -> bool:
+    """Whether a definition is in the context, or all of its text is."""
+    path, _, name = answer.partition("#")
+    node = PREFIX + answer
+    beside = [f for f in payload.fragments if f.provenance.resource_uri == PREFIX + path]
+    if any(f.uko_node.startswith(f"{node}.part-") for f in beside):
+        return True  # larger than the budget: a part of it is all that can be read
+    if whole:
+        return any(
+            (f.uko_node == node and f.detail_depth >= 4)
+            or (f.detail_depth == 9 and node.startswith((f"{f.uko_node}#", f"{f.uko_node}.")))
+            for f in beside
+        )
+    defined = re.compile(rf"\b(def|class) {re.escape(name.rpartition('.')[2])}\b")
+    return any(defined.search(f.content) for f in beside)
 
 
-def test_the_answer_is_in_the_context_for_at_least_four_questions_of_five(
-    pipeline: ACMSPipeline,
+@pytest.mark.parametrize(("whole", "share"), [(False, 0.8), (True, 0.7)])
+def test_the_answer_is_in_the_context_for_most_questions(
+    whole: bool, share: float, pipeline: ACMSPipeline
 ) -> None:
     assert len(QUESTIONS) >= 20
-    missed = [
-        entry["question"]
-        for entry in QUESTIONS
-        if not read_whole(pipeline.assemble(entry["question"], budget=BUDGET), entry["answers"])
-    ]
-    assert len(missed) <= len(QUESTIONS) // 5, missed
+    missed = []
+    for entry in QUESTIONS:
+        payload = pipeline.assemble(entry["question"], budget=BUDGET)
+        if not any(is_read(payload, answer, whole=whole) for answer in entry["answers"]):
+            missed.append(entry["question"])
+    assert len(missed) <= (1.0 - share) * len(QUESTIONS), missed
 
 
 def test_no_context_holds_the_same_text_twice_f9(pipeline: ACMSPipeline) -> None:
@@ -52,3 +65,22 @@ def test_no_context_holds_the_same_text_twice_f9(pipeline: ACMSPipeline) -> None
         for place, (resource, text) in enumerate(texts):
             for other, content in texts[:place] + texts[place + 1 :]:
                 assert resource != other or text.strip() not in content, entry["question"]
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("FilterDirective", "structured_query.py#Expr"),
+        ("AgentStep", "load/serializable.py#Serializable"),
+        ("StreamingStdOutCallbackHandler", "callbacks/base.py#BaseCallbackHandler"),
+    ],
+)
+def test_the_graph_brings_a_base_class_that_neither_words_nor_vectors_bring(
+    name: str, base: str, pipeline: ACMSPipeline
+) -> None:
+    question = f"What does `{name}` get from its base class?"
+    by_graph = pipeline.assemble(question, budget=BUDGET)
+    assert PREFIX + base in {f.uko_node for f in by_graph.fragments}
+    for strategy in ("simple-keyword", "semantic-embedding"):
+        alone = pipeline.assemble(question, budget=BUDGET, strategy=strategy)
+        assert PREFIX + base not in {f.uko_node for f in alone.fragments}
