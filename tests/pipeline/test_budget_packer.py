@@ -23,6 +23,7 @@ from acms_adapters.pipeline.budget_packer import Packing, pack
 from acms_adapters.pipeline.containment import PackedTexts, contains, passage
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.renderings import LowerRenderings
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -46,6 +47,13 @@ class Quarters(Words):
 
     def count(self, text: str) -> int:
         return len(text) // 4
+
+
+class Characters(Words):
+    """Counts the characters, those of separators too."""
+
+    def count(self, text: str) -> int:
+        return len(text)
 
 
 class Renderings:
@@ -245,6 +253,17 @@ def test_a_quota_prices_the_layout_like_the_budget_does() -> None:
     assert pack(ranked(a, b), 99, rules=rules, pricing=Pricing(Words())).kept == (a,)
 
 
+def test_a_quota_is_freed_by_what_gives_way_to_a_text_that_holds_it_s6_f9() -> None:
+    part = fragment("C.m", 30, "def m(self): pass", resource="f")
+    whole = fragment("C", 60, "class C:\n  def m(self): pass", resource="f")
+    for quota, kept in ((60, ["C"]), (59, ["C.m"])):
+        rules = PackingRules(tier_budget={"warm": quota})
+        assert nodes(pack(ranked(part, whole), 1_000, rules=rules).kept) == kept
+    cold = part.model_copy(update={"tier": "cold"})
+    rules = PackingRules(tier_budget={"warm": 59})
+    assert nodes(pack(ranked(cold, whole), 1_000, rules=rules).kept) == ["C.m"]
+
+
 # --- lower renderings
 
 
@@ -302,6 +321,12 @@ def test_the_larger_of_pool_and_source_is_read_and_the_pool_wins_a_tie() -> None
             ranked(fragment("n", 90)), 40, alternatives={("n", ""): pool}, renderings=source
         )
         assert [f.content for f in packing.kept] == [content]
+
+
+def test_each_depth_is_tried_once() -> None:
+    source = Renderings(n={3: "s " * 20, 9: "x " * 90})
+    lower = LowerRenderings(steps=(9, 4, 4, 3, 2), min_tokens=1, source=source)
+    assert [low.fragment.detail_depth for low in lower.of(fragment("n", 90))] == [3]
 
 
 def test_the_ledger_names_the_cheapest_rendering_that_was_tried_f7() -> None:
@@ -396,23 +421,29 @@ def test_a_lower_rendering_that_is_read_already_is_contained() -> None:
     assert reasons(packing) == {"C": LeftOut.CONTAINED}
 
 
-words = st.lists(st.sampled_from(["a", "b", "c", "d.", "e\n"]), min_size=1, max_size=12)
+sentences = st.lists(
+    st.sampled_from(["a", "b", "c,", "(d)", "e-e\n", "f."]), min_size=1, max_size=12
+).map(" ".join)
 
 
-@given(st.lists(words.map(" ".join), min_size=20, max_size=60, unique=True), words.map(" ".join))
+@given(st.lists(sentences, min_size=20, max_size=40, unique=True), st.data())
 def test_an_index_of_many_texts_finds_what_comparing_each_would_find_f9(
-    texts: list[str], text: str
+    texts: list[str], data: Any
 ) -> None:
+    one, other = (data.draw(st.sampled_from(texts)) for _ in range(2))
+    start = data.draw(st.integers(0, len(one) - 1))
+    end = data.draw(st.integers(start, len(one)))
+    text = data.draw(st.sampled_from([one[start:end], f"({one}) {other}"]))
     packed = PackedTexts({"f"})
     for number, content in enumerate(texts):
         packed.add(number, fragment(str(number), 1, content, resource="f"))
     packed.remove(3, fragment("3", 1, texts[3], resource="f"))
     known = {n: passage(t) for n, t in enumerate(texts) if n != 3}
-    outer = [n for n, other in known.items() if contains(other, passage(text))]
-    inner = [n for n, other in known.items() if contains(passage(text), other)]
-    found = packed.compare(fragment("x", 1, text, resource="f"))
-    assert found == ((outer[0], ()) if outer else (None, inner if inner else found[1]))
-    assert list(found[1]) == ([] if outer else inner)
+    outer = [n for n, holder in known.items() if contains(holder, passage(text))]
+    inner = [n for n, part in known.items() if contains(passage(text), part)]
+    found, held = packed.compare(fragment("x", 1, text, resource="f"))
+    assert found == (outer[0] if outer else None)
+    assert list(held) == ([] if outer else inner)
 
 
 # --- the text that is read
@@ -424,6 +455,15 @@ def test_a_bare_text_that_fits_exactly_is_packed_s4() -> None:
     packing = pack(ranked(*found), 4, pricing=Pricing(Words(), layout="bare"))
     assert packing.kept == (found[0],)
     assert packing.rendered_tokens == 3
+
+
+def test_there_is_one_separator_fewer_than_texts_s4() -> None:
+    found = [fragment("a", 3, "abc"), fragment("b", 2, "de")]
+    for budget, kept in ((3, 1), (6, 1), (7, 2)):
+        packing = pack(ranked(*found), budget, pricing=Pricing(Characters(), layout="bare"))
+        assert len(packing.kept) == kept
+    alone = pack(ranked(found[0]), 2, pricing=Pricing(Characters(), layout="bare"))
+    assert (entry_of(alone, "a").needed, entry_of(alone, "a").had) == (3, 2)
 
 
 def test_headers_are_priced_in_the_payload_layout_s4() -> None:
@@ -477,6 +517,13 @@ def test_a_count_declared_too_large_counts_as_declared_s4() -> None:
     found = [fragment("a", 10, "one"), fragment("b", 10, "two")]
     assert pack(ranked(*found), 20, pricing=Pricing(Words())).kept == tuple(found)
     assert pack(ranked(*found), 19, pricing=Pricing(Words())).kept == (found[0],)
+
+
+def test_a_count_declared_too_large_counts_as_declared_among_liars_too_s4() -> None:
+    liar = fragment("liar", 1, "word " * 50)
+    modest = [fragment("a", 10, "one"), fragment("b", 10, "two")]
+    packing = pack(ranked(liar, *modest), 19, pricing=Pricing(Words(), layout="bare"))
+    assert nodes(packing.kept) == ["a"]
 
 
 def test_when_joins_alone_make_the_text_too_long_the_last_one_gives_way_s4() -> None:
