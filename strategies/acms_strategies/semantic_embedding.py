@@ -70,9 +70,13 @@ class SemanticEmbeddingStrategy(BuiltInStrategy):
         self.needed(backends.vector, "vector")
         options = self.options
         used = backends.embedder.name if backends.embedder else None
-        threshold = self.threshold(used)
+        is_set = "similarity_threshold" in options.model_fields_set
         hits = search_near(
-            question(request), request, backends, limit=options.max_fragments, threshold=threshold
+            question(request),
+            request,
+            backends,
+            limit=options.max_fragments,
+            threshold=options.similarity_threshold if is_set else None,
         )
         return to_ranking(
             [(hit, hit.score) for hit in hits],
@@ -87,13 +91,6 @@ class SemanticEmbeddingStrategy(BuiltInStrategy):
                 "ignored": self._ignored(used),
             },
         )
-
-    def threshold(self, embedder: str | None) -> float | None:
-        """Raw cosine that a hit must have; None leaves it to the embedder of that name."""
-        is_set = "similarity_threshold" in self.options.model_fields_set
-        if is_set or embedder == CHARACTER_FREQUENCY:
-            return self.options.similarity_threshold
-        return None
 
     def _ignored(self, used: str | None) -> list[str]:
         wanted = self.options.embedding_model

@@ -135,6 +135,15 @@ def test_what_calls_a_node_counts_for_a_question_that_names_it(code: Any) -> Non
     assert lift("What does `close` drop?") > 2 * lift("What does drop them all?")
 
 
+def test_the_decay_holds_where_the_question_is_weighed_too(code: Any) -> None:
+    def far(decay: float) -> float:
+        options = {"distance_decay": decay}
+        found = run(code, "graph", "text", options=options, query="What does `close` drop?")
+        return next(f.relevance_score for f in found if f.uko_node == code.node("caller"))
+
+    assert far(1.0) > far(0.8) > far(0.4)
+
+
 def test_the_focus_stays_first_whatever_the_question_says(code: Any) -> None:
     found = run(
         code, "graph", "text", focus_nodes=[code.node("caller")], query="abstract things away"

@@ -76,6 +76,17 @@ def test_a_hub_hands_on_to_a_bounded_number() -> None:
     assert len(go(graph, breadth=1).distance) == FAN_OUT + 1
 
 
+def test_members_beyond_what_a_hub_hands_on_are_still_reached_downwards() -> None:
+    graph = Graph([(0, n) for n in range(1, 100)], "contains")
+    assert len(go(graph, breadth=1).distance) == FAN_OUT + 1
+    assert len(go(graph, breadth=1, depth=1).distance) == 100
+
+
+def test_a_loop_keeps_nothing_for_itself() -> None:
+    share = go(Graph([(0, 1)])).share({"n0": 1.0})
+    assert go(Graph([(0, 1), (0, 0)])).share({"n0": 1.0}) == share
+
+
 def test_breadth_goes_along_any_relation_in_both_directions() -> None:
     graph = Graph([(1, 0), (2, 1)])
     assert go(graph, breadth=1).distance == {"n0": 0, "n1": 1}
@@ -88,6 +99,9 @@ def test_m3_depth_goes_down_containment_alone() -> None:
     assert go(down, breadth=0, depth=1).distance == {"n0": 0, "n1": 1}
     assert go(down, breadth=0, depth=9).distance == {"n0": 0, "n1": 1, "n2": 2}
     assert go(Graph([(0, 1)]), breadth=0, depth=9).distance == {"n0": 0}
+    up_and_down = Graph([(1, 0), (1, 2), (0, 3), (3, 4)], "contains")
+    found = go(up_and_down, breadth=1, depth=2).distance
+    assert found == {"n0": 0, "n1": 1, "n3": 1, "n4": 2}
 
 
 def test_reach_falls_with_each_hop_and_takes_the_stronger_way() -> None:
