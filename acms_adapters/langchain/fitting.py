@@ -37,16 +37,16 @@ def fit_block(
     """
     if not payload.fragments:
         return None
+    block = fenced(payload.render())
+    if tokens is None:
+        return block
     charge = cost or counter.count
     engine = FusionEngine(FusionConfig(order="as-given"))
-    text = payload.render()
+    over = charge(block) - tokens
+    room = tokens - charge(fenced(""))
     for _ in range(_TRIES):
-        block = fenced(text)
-        over = charge(block) - tokens if tokens is not None else 0
         if over <= 0:
             return block
-        # the fence and the marks on what imitates it are not known before the block is there
-        room = counter.count(text) - over
         if room < 1:
             return None
         fused = engine.fuse(
@@ -55,4 +55,8 @@ def fit_block(
         text = render(fused.fragments, layout=payload.layout)
         if not text:
             return None
+        block = fenced(text)
+        over = charge(block) - tokens
+        # marks on what imitates the fence are not known before the block is there
+        room = min(room, counter.count(text)) - over
     return None

@@ -61,8 +61,7 @@ def _parts(message: BaseMessage) -> Iterator[Any]:
     if isinstance(message, ToolMessage):
         yield message.tool_call_id
     if isinstance(message, AIMessage):
-        for call in (*message.tool_calls, *message.invalid_tool_calls):
-            yield {name: call.get(name) for name in ("id", "name", "args")}
+        yield from map(dict, (*message.tool_calls, *message.invalid_tool_calls))
 
 
 def _tokens(part: Any, counter: TokenCounter) -> int:
