@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -37,7 +36,7 @@ class NodeDepths:
     query: str = ""
     _by_uri: dict[str, Candidate] = field(init=False)
     _excerpts: dict[tuple[str, int], Excerpt | None] = field(default_factory=dict)
-    _shortenings: dict[str, tuple[Shortening, int]] = field(default_factory=dict)
+    _shortenings: dict[str, Shortening] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Index the candidates."""
@@ -61,10 +60,12 @@ class NodeDepths:
         excerpt = self.excerpt(node, depth)
         if excerpt is None:
             return None
-        text = wording.saying(excerpt.text) + candidate.mark
-        rate = candidate.fragment.token_count / len(wording.full)
-        tokens = math.ceil(rate * len(text)) + len(excerpt.spans)
-        return Rendering(uko_node=node, detail_depth=depth, content=text, token_count=tokens)
+        return Rendering(
+            uko_node=node,
+            detail_depth=depth,
+            content=wording.saying(excerpt.text) + candidate.mark,
+            token_count=excerpt.tokens,
+        )
 
     def excerpt(self, node: str, depth: int) -> Excerpt | None:
         """What is kept of a node's content at a depth; None where that is nothing or all."""
@@ -79,17 +80,18 @@ class NodeDepths:
         target = share * min(tokens, self.available)
         if target < self.least:
             return None
-        shortening, frame = self._shortening(candidate)
-        return shortening.within(target - frame)
+        return self._shortening(candidate).within(target)
 
-    def _shortening(self, candidate: Candidate) -> tuple[Shortening, int]:
-        """What shortens a node's content, and the tokens of what stands around it."""
-        node = candidate.fragment.uko_node
+    def _shortening(self, candidate: Candidate) -> Shortening:
+        """What shortens a node's content; it counts what stands around that as well."""
+        node, wording = candidate.fragment.uko_node, candidate.wording
         if node not in self._shortenings:
-            wording = candidate.wording
-            around = wording.saying("") + candidate.mark
-            frame = self.candidates.counter.count(around) if around else 0
-            tokens = max(1, candidate.fragment.token_count - frame)
-            shortening = Shortening(wording.content, tokens=tokens, query=self.query)
-            self._shortenings[node] = (shortening, frame)
+            self._shortenings[node] = Shortening(
+                wording.content,
+                count=lambda text: self.candidates.counter.count(
+                    wording.saying(text) + candidate.mark
+                ),
+                tokens=candidate.fragment.token_count,
+                query=self.query,
+            )
         return self._shortenings[node]

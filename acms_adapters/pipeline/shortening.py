@@ -25,7 +25,6 @@ Count = Callable[[str], int]
 Span = tuple[int, int]
 
 _NEARNESS = 0.3  # what a sentence is worth beside one that answers the question
-_GAP_TOKENS = 2
 _ATTEMPTS = 6
 
 
@@ -36,10 +35,12 @@ class Excerpt:
     Attributes:
         text: The kept parts, with `GAP` between those that were apart.
         spans: Where each of them begins and ends in the text, in order.
+        tokens: Tokens of `text`.
     """
 
     text: str
     spans: tuple[Span, ...]
+    tokens: int
 
 
 class Shortening:
@@ -50,14 +51,20 @@ class Shortening:
 
     Args:
         text: The text.
-        tokens: Its tokens.
+        count: Counts tokens, and what will stand around the text.
+        tokens: What it counts for the text, where that is known.
         query: The question.
     """
 
-    def __init__(self, text: str, *, tokens: int, query: str = "") -> None:
+    def __init__(
+        self, text: str, *, count: Count, tokens: int | None = None, query: str = ""
+    ) -> None:
         self._text = text
+        self._count = count
         self._query = query
-        self._rate = tokens / max(1, len(text))
+        self._frame = count("")
+        whole = count(text) if tokens is None else tokens
+        self._rate = max(1, whole - self._frame) / max(1, len(text))
 
     @cached_property
     def units(self) -> Sequence[Unit]:
@@ -80,13 +87,28 @@ class Shortening:
         return [i for i, text in enumerate(self._texts) if not _WORD.search(text)]
 
     def within(self, tokens: float) -> Excerpt | None:
-        """Keep as much as fits by estimate.
+        """Keep as much as fits.
 
         A larger number keeps the same and more, unless units differ much in size.
 
         Returns:
             None when not even one unit fits, or nothing would be left out.
         """
+        wanted = tokens - self._frame
+        for _ in range(_ATTEMPTS):
+            kept = self._chosen(wanted)
+            if not kept or len(kept) == len(self.units):
+                return None
+            spans = _spans([self.units[i] for i in sorted(kept)], self.units)
+            text = _joined(self._text, spans)
+            used = self._count(text)
+            if used <= tokens:
+                return Excerpt(text, spans, used)
+            wanted = min(wanted - 1, wanted * tokens / used)
+        return None
+
+    def _chosen(self, tokens: float) -> set[int]:
+        """The units that matter most within a number of tokens, by estimate."""
         kept: set[int] = set()
         left = tokens
         for index in self._ranked:
@@ -100,9 +122,7 @@ class Shortening:
             if beside and (cost := self._cost(self.units[index])) <= left:
                 kept.add(index)
                 left -= cost
-        if not kept or len(kept) == len(self.units):
-            return None
-        return _excerpt(self._text, [self.units[i] for i in sorted(kept)], self.units)
+        return kept
 
     def _cost(self, unit: Unit) -> float:
         return self._rate * (unit.end - unit.start) + 1
@@ -132,17 +152,9 @@ def shorten(text: str, tokens: int, *, count: Count, query: str = "") -> Excerpt
     """
     whole = count(text)
     if whole <= tokens:
-        return Excerpt(text, ((0, len(text)),)) if text else None
-    shortening = Shortening(text, tokens=whole, query=query)
-    wanted = float(tokens)
-    for _ in range(_ATTEMPTS):
-        excerpt = shortening.within(wanted)
-        if excerpt is None:
-            break
-        if (used := count(excerpt.text)) <= tokens:
-            return excerpt
-        wanted = min(wanted - 1, wanted * tokens / used)
-    return _cut(text, tokens, count)
+        return Excerpt(text, ((0, len(text)),), whole) if text else None
+    shortening = Shortening(text, count=count, tokens=whole, query=query)
+    return shortening.within(tokens) or _cut(text, tokens, count)
 
 
 def _cut(text: str, tokens: int, count: Count) -> Excerpt | None:
@@ -150,10 +162,10 @@ def _cut(text: str, tokens: int, count: Count) -> Excerpt | None:
     size = len(text) - start
     while size > 0:
         end = _word_end(text, start, start + size)
-        excerpt = Excerpt(f"{text[start:end]} {GAP}", ((start, end),))
-        used = count(excerpt.text)
+        shown = f"{text[start:end]} {GAP}"
+        used = count(shown)
         if used <= tokens:
-            return excerpt
+            return Excerpt(shown, ((start, end),), used)
         size = min(size - 1, max(size // 8, (end - start) * tokens // used))
     return None
 
@@ -167,7 +179,8 @@ def _word_end(text: str, start: int, end: int) -> int:
     return cut if cut - start > (end - start) // 2 else end
 
 
-def _excerpt(text: str, kept: Sequence[Unit], units: Sequence[Unit]) -> Excerpt:
+def _spans(kept: Sequence[Unit], units: Sequence[Unit]) -> tuple[Span, ...]:
+    """Where the kept parts are; neighbours are one part, with what lies between them."""
     following = {left.end: right.start for left, right in pairwise(units)}
     spans: list[Span] = []
     for unit in kept:
@@ -175,12 +188,16 @@ def _excerpt(text: str, kept: Sequence[Unit], units: Sequence[Unit]) -> Excerpt:
             spans[-1] = (spans[-1][0], unit.end)
         else:
             spans.append((unit.start, unit.end))
+    return tuple(spans)
+
+
+def _joined(text: str, spans: Sequence[Span]) -> str:
     parts = [text[start:end] for start, end in spans]
     for index, (left, right) in enumerate(pairwise(spans)):
         between = text[left[1] : right[0]]
         is_line = "\n" in between or "\r" in between
         parts[index] += f"\n{GAP}\n" if is_line else f" {GAP} "
-    return Excerpt("".join(parts), tuple(spans))
+    return "".join(parts)
 
 
 def _worth(texts: Sequence[str], query: str) -> Sequence[float]:

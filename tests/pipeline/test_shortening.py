@@ -141,7 +141,7 @@ def test_a_gap_shows_within_a_line_and_between_lines() -> None:
 
 
 def test_what_fits_stays_as_it_is() -> None:
-    assert shorten(PROSE, 1_000, count=count) == Excerpt(PROSE, ((0, len(PROSE)),))
+    assert shorten(PROSE, 1_000, count=count) == Excerpt(PROSE, ((0, len(PROSE)),), count(PROSE))
 
 
 @pytest.mark.parametrize("text", ["word " * 900, "^" * 100_001, "你好" * 500])
@@ -151,7 +151,7 @@ def test_what_has_no_sentences_is_cut_behind_a_word_or_within_one(text: str) -> 
     assert 10 <= count(excerpt.text) <= 20
     ((start, end),) = excerpt.spans
     assert excerpt.text == f"{text[start:end]} {GAP}"
-    assert Shortening(text, tokens=count(text)).within(20) is None
+    assert Shortening(text, count=count).within(20) is None
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_any_text_comes_down_to_any_number_of_tokens_verbatim(
     excerpt = shorten(text, tokens, count=count, query=query)
     if excerpt is None:
         return
-    assert count(excerpt.text) <= tokens
+    assert count(excerpt.text) == excerpt.tokens <= tokens
     left = excerpt.text
     last = 0
     for start, end in excerpt.spans:

@@ -1,0 +1,152 @@
+"""Sub-agents that know what their parent knows, as far as it helps with their task."""
+
+# no `from __future__ import annotations`: the framework looks for `Context` among the annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llama_index.core.agent.workflow import AgentWorkflow
+from llama_index.core.memory import Memory
+from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
+
+from acms_adapters.errors import RequestError
+from acms_adapters.llamaindex.agent import ACMSFunctionAgent
+from acms_adapters.llamaindex.handover import context_of, hand_over
+from acms_adapters.llamaindex.memory import ACMSMemoryBlock
+from acms_adapters.models import ContextPayload, SkeletonMetadata
+from acms_adapters.models.base import FrozenModel
+from acms_adapters.pipeline.fencing import fenced
+from acms_adapters.pipeline.handing_down import hand_down
+from acms_adapters.pipeline.inherited import Inherited
+from acms_adapters.pipeline.skeleton_service import exact_ratio
+from acms_adapters.protocols import BackendSet
+from acms_adapters.tokens import token_counter
+
+TOKEN_LIMIT = 30_000
+"""Tokens of a child's memory."""
+
+Source = ContextPayload | Callable[[], ContextPayload | None]
+
+
+class Delegated(FrozenModel):
+    """A child's answer; as text, the answer alone.
+
+    Attributes:
+        answer: What it said.
+        receipt: Receipt of the compression; None when nothing was handed down.
+        fragment_ids: What was handed down.
+    """
+
+    answer: str
+    receipt: SkeletonMetadata | None = None
+    fragment_ids: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The answer."""
+        return self.answer
+
+
+def delegate_tool(
+    agent: Any,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    context: Source | None = None,
+    ratio: float | None = None,
+    tokens: int | None = None,
+    focus_nodes: Sequence[str] = (),
+    backends: BackendSet | None = None,
+    token_limit: int = TOKEN_LIMIT,
+) -> FunctionTool:
+    """Make an agent a tool of another one.
+
+    The child is given its task and a skeleton of the parent's context, focused on that task, in a
+    memory of its own, and nothing of the parent's conversation. Children may run beside each other.
+    An `ACMSFunctionAgent` reads the skeleton in its system message, any other agent as a block of
+    its memory. The tool's raw output is a `Delegated`.
+
+    Args:
+        agent: The child: an agent, or an `AgentWorkflow` whose root is given the skeleton.
+        name: Name of the tool; left out, the agent's.
+        description: When to use it; left out, the agent's.
+        context: The parent's context, or what gives it at each call. Left out, that of the parent's
+            `ACMSFunctionAgent`, or of the `ACMSMemoryBlock` in its memory.
+        ratio: Fraction of the parent's context to remove; left out with `tokens`, 0.3.
+        tokens: Most tokens of the skeleton, instead of a ratio.
+        focus_nodes: Nodes that the child works on.
+        backends: The parent's; give lower renderings and nearness where they are there.
+        token_limit: Tokens of the child's memory.
+
+    Raises:
+        ValueError: Both a ratio and tokens, or one that is out of its range.
+    """
+    _check(ratio, tokens)
+    root = agent.agents[agent.root_agent] if isinstance(agent, AgentWorkflow) else agent
+
+    def skeleton_of(parent: ContextPayload | None, task: str) -> Inherited | None:
+        if parent is None or not parent.fragments:
+            return None
+        payload = hand_down(
+            parent, task, ratio=ratio, tokens=tokens, focus_nodes=focus_nodes, backends=backends
+        )
+        # a number of tokens was chosen for the child; a ratio leaves it to the child's budget
+        return Inherited(payload=payload, strategy="skeleton" if tokens is None else "full")
+
+    async def run(parent: ContextPayload | None, task: str) -> Delegated:
+        inherited = await asyncio.to_thread(skeleton_of, parent, task)
+        answer = await _answer(agent, root, task, inherited, token_limit)
+        if inherited is None:
+            return Delegated(answer=answer)
+        handed = inherited.payload
+        ids = tuple(fragment.fragment_id for fragment in handed.fragments)
+        return Delegated(answer=answer, receipt=handed.skeleton_metadata, fragment_ids=ids)
+
+    async def delegate_known(task: str) -> Delegated:
+        return await run(context() if callable(context) else context, task)
+
+    async def delegate(ctx: Context, task: str) -> Delegated:
+        return await run(await context_of(ctx), task)
+
+    return FunctionTool.from_defaults(
+        async_fn=delegate if context is None else delegate_known,
+        name=name or root.name,
+        description=description or root.description,
+    )
+
+
+async def _answer(
+    agent: Any, root: Any, task: str, inherited: Inherited | None, token_limit: int
+) -> str:
+    """Run a child in a context and with a memory of its own."""
+    ctx = Context(agent)
+    blocks: list[Any] = []
+    if inherited is not None and inherited.payload.fragments:
+        if isinstance(root, ACMSFunctionAgent):
+            await hand_over(ctx, root.name, inherited)
+        else:
+            blocks.append(_block(inherited))
+    memory = Memory.from_defaults(token_limit=token_limit, memory_blocks=blocks)
+    handler = agent.run(user_msg=task, memory=memory, ctx=ctx)
+    try:
+        return str(await handler)
+    except asyncio.CancelledError:
+        await handler.cancel_run()
+        raise
+
+
+def _block(inherited: Inherited) -> ACMSMemoryBlock:
+    """A block as large as what is handed down, which was compressed already."""
+    whole = Inherited(payload=inherited.payload, strategy="full")
+    size = token_counter().count(fenced(inherited.payload.render(), around=("memory", "inherited")))
+    return ACMSMemoryBlock(name="inherited", priority=0, max_tokens=size + 1, inherited=whole)
+
+
+def _check(ratio: float | None, tokens: int | None) -> None:
+    if ratio is not None and tokens is not None:
+        raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
+    if ratio is not None:
+        exact_ratio(ratio)
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        raise RequestError(f"tokens must be a whole number >= 0, not {tokens!r}")

@@ -1,0 +1,115 @@
+"""Compressing a context for a child with a task (rulings K1 to K4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+
+from acms_adapters.errors import RequestError
+from acms_adapters.models import ContextFragment, ContextPayload
+from acms_adapters.models.layout import render
+from acms_adapters.pipeline.candidates import searchable
+from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor, receipt
+from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio
+from acms_adapters.protocols import BackendSet
+from acms_adapters.tokens import token_counter
+
+
+def hand_down(
+    context: ContextPayload,
+    task: str = "",
+    *,
+    ratio: float | None = None,
+    tokens: int | None = None,
+    focus_nodes: Sequence[str] = (),
+    backends: BackendSet | None = None,
+) -> ContextPayload:
+    """Compress a context for a child with a task.
+
+    Decisions come first, then the hot tier, then what lies near the focus: `focus_nodes` and
+    whatever holds words of the task, which is rated by how well it answers to them.
+
+    Args:
+        context: The parent's; it stays as it is.
+        task: What the child is to do, in words.
+        ratio: Fraction to remove; left out with `tokens`, `DEFAULT_SKELETON_RATIO`.
+        tokens: Most tokens that are kept, instead of a ratio.
+        focus_nodes: Nodes that the child works on.
+        backends: Its counter counts; its renderings and its graph help where they are there.
+
+    Returns:
+        A payload with the ids of the parent's fragments and a receipt, `skeleton_metadata`.
+
+    Raises:
+        ValueError: Both a ratio and tokens, or one that is out of its range.
+    """
+    if ratio is not None and tokens is not None:
+        raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
+    found = _relevance(context.fragments, task)
+    near = (f.uko_node for f in context.fragments if f.fragment_id in found)
+    compress = partial(
+        SkeletonCompressor().compress,
+        _rated(context, found),
+        tuple(dict.fromkeys((*focus_nodes, *near))),
+        backends=backends,
+    )
+    if tokens is not None:
+        return compress(tokens).model_copy(update={"plan_id": context.plan_id})
+    share = 1 - exact_ratio(DEFAULT_SKELETON_RATIO if ratio is None else ratio)
+    skeleton = _by_share(context, share, compress, backends)
+    metadata = receipt(
+        skeleton.fragments, ratio=float(1 - share), original_tokens=context.total_tokens
+    )
+    return skeleton.model_copy(update={"plan_id": context.plan_id, "skeleton_metadata": metadata})
+
+
+def _by_share(
+    context: ContextPayload,
+    share: Fraction,
+    compress: Callable[[int], ContextPayload],
+    backends: BackendSet | None,
+) -> ContextPayload:
+    """Compress to a share of the tokens, as declared and as read alike (ruling S4).
+
+    A whole context has headers and blank lines as well, so a bound on what is read that came from
+    declared tokens alone would always drop something, even at a share of 1.
+    """
+    counter = (backends.counter if backends else None) or token_counter()
+    read = counter.count(render(context.fragments, layout=context.layout))
+    declared = math.floor(context.total_tokens * share)
+    tokens = math.floor(max(read, context.total_tokens) * share)
+    skeleton = compress(tokens)
+    while skeleton.total_tokens > declared:
+        tokens -= skeleton.total_tokens - declared
+        skeleton = compress(max(0, tokens))
+    return skeleton
+
+
+def _rated(context: ContextPayload, found: Mapping[str, float]) -> ContextPayload:
+    """A context with the relevance that its fragments have for a task; the others come after."""
+    if not found:
+        return context
+    rated = (
+        (f, 0.5 + 0.5 * found[f.fragment_id])
+        if f.fragment_id in found
+        else (f, 0.5 * f.relevance_score)
+        for f in context.fragments
+    )
+    fragments = tuple(f.model_copy(update={"relevance_score": score}) for f, score in rated)
+    return context.model_copy(update={"fragments": fragments})
+
+
+def _relevance(fragments: tuple[ContextFragment, ...], task: str) -> dict[str, float]:
+    """How well fragments answer to the words of a task, for those that hold any."""
+    if not task.strip() or not fragments:
+        return {}
+    with searchable(fragments, base=BackendSet(), embedder=None) as candidates:
+        text = candidates.backends.text
+        hits = text.search(task, max_results=len(fragments)) if text is not None else ()
+        return {
+            member.fragment_id: hit.score
+            for hit in hits
+            for member in candidates.groups.get(hit.uko_node, ())
+        }
