@@ -78,16 +78,25 @@ def tokens(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
-    """What a question asks for: each term once, without stop words unless there is nothing else."""
+    """What a question asks for: each term once, without stop words unless there is nothing else.
+
+    A word is asked for as it is and as its stem, because others may join what is one word here.
+    """
     found: dict[Term, None] = {}
     for match in _RUN.finditer(fold(text)):
         run = _tokens_of(match)
         if match.lastgroup == "unspaced" and len(run) > 1:
             found.update(dict.fromkeys(pairwise(run)))
         else:
-            found.update(dict.fromkeys((token,) for token in run))
+            spelt = _joined_forms(match[0]) if run and match.lastgroup == "word" else ()
+            found.update(dict.fromkeys((token,) for token in (*run, *spelt)))
     telling = tuple(term for term in found if term[0] not in _stop_tokens())
     return telling or tuple(found)
+
+
+def _joined_forms(word: str) -> tuple[str, ...]:
+    whole = re.sub("[-_\u2010]", "", word).casefold()
+    return (_cut(whole), _cut(stem(whole)))
 
 
 def words(text: str) -> list[tuple[str, int, int]]:
@@ -158,8 +167,7 @@ def _split(word: str) -> tuple[str, ...]:
     stems = [_cut(stem(part)) for part in parts]
     if not 1 < len(parts) <= _MOST_PARTS:
         return tuple(stems)
-    # stemmed as well, because that is what happens to one who writes it as a plain word
-    return (_cut(stem("".join(parts))), *stems)
+    return (_cut("".join(parts)), *stems)
 
 
 def _parts(word: str) -> list[str]:
@@ -177,4 +185,5 @@ def _cut(token: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stop_tokens() -> frozenset[str]:
-    return frozenset(map(stem, _STOP_TEXT.split()))
+    words = _STOP_TEXT.split()
+    return frozenset((*words, *map(stem, words)))
