@@ -37,8 +37,9 @@ class RerankingPipeline:
 
     Args:
         pipeline: Finds and packs.
-        reranker: Any document compressor that writes ``relevance_score`` into metadata, such as
-            `CrossEncoderReranker`; scores of any range, higher is better.
+        reranker: Any document compressor that writes ``relevance_score`` into metadata, scores of
+            any range, higher is better; or that gives back an order alone, such as
+            `CrossEncoderReranker`, whose places then count.
         candidates: Most fragments that are rated.
         widen: How many times the budget is searched for.
 
@@ -78,7 +79,7 @@ class RerankingPipeline:
         """Assemble for a request or a question; see `ACMSPipeline.assemble`.
 
         Raises:
-            StrategyError: The reranker gave back what it was not given, or no scores.
+            StrategyError: The reranker gave back what it was not given, or scores for some alone.
         """
         asked, tokens = self._read(request, budget)
         found = self.pipeline.assemble(_own(asked), **self._wide(tokens), **options)
@@ -158,18 +159,19 @@ def _to_documents(fragments: Sequence[ContextFragment]) -> list[Document]:
 def _rated(found: ContextPayload, rated: Sequence[Document]) -> list[ContextFragment]:
     """The candidates that came back, with the reranker's scores in [0, 1] (ruling M7)."""
     own = {fragment.fragment_id: fragment for fragment in found.fragments}
-    scores: dict[str, float] = {}
+    scores: dict[str, float | None] = {}
     for document in rated:
         known = document.metadata.get(METADATA_KEY)
         name = str(known.get("fragment_id") if isinstance(known, dict) else document.id)
-        score = score_of(document)
-        if name not in own or score is None:
+        if name not in own:
             raise StrategyError(
-                "a reranker gives back documents that it was given, each with a relevance_score, "
-                f"not {document!r:.200}"
+                f"a reranker gives back documents that it was given, not {document!r:.200}"
             )
-        scores[name] = score
-    relevance = rescale(list(scores.values()))
+        scores[name] = score_of(document)
+    given = [score for score in scores.values() if score is not None]
+    if given and len(given) < len(scores):
+        raise StrategyError(f"a reranker rates all documents or none, not {len(given)} of them")
+    relevance = rescale(given) if given else [1.0 / (1 + place) for place in range(len(scores))]
     # the strategies' own scores would be added up once more (ruling F11)
     unscored = {"strategy": None, "score": None, "merged": ()}
     return [
