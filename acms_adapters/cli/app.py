@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
+from acms_adapters import __version__
 from acms_adapters.cli.assemble import assemble, explain
 from acms_adapters.cli.configuration import plan, project, strategies
-from acms_adapters.cli.console import fail
+from acms_adapters.cli.console import fail, stdout
 from acms_adapters.cli.index import index
 from acms_adapters.errors import ACMSError, NothingAnsweredError
 
@@ -28,6 +30,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        stdout.print(f"acms {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Decide what a language model reads, within a token budget."""
+
 
 for command in (index, assemble, explain, strategies):
     app.command()(command)

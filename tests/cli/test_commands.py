@@ -161,3 +161,8 @@ def test_the_installed_command_runs(indexed: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "TokenBucket" in done.stdout
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("acms ")
