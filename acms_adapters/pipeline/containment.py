@@ -21,13 +21,16 @@ class PackedTexts:
     """
 
     def __init__(self, resources: Collection[str]) -> None:
-        self._resources = {resource: _Texts() for resource in resources}
+        self._shared = resources
+        self._resources: dict[str, _Texts] = {}
 
     def add(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment up."""
-        texts = self._resources.get(fragment.provenance.resource_uri)
-        if texts is not None:
+        resource = fragment.provenance.resource_uri
+        if resource in self._shared:
+            texts = self._resources.get(resource) or _Texts()
             texts.add(number, passage(fragment.content))
+            self._resources[resource] = texts
 
     def remove(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment out."""
