@@ -14,7 +14,7 @@ from llama_index.core.workflow import Context
 from acms_adapters.errors import RequestError
 from acms_adapters.llamaindex.agent import ACMSFunctionAgent
 from acms_adapters.llamaindex.handover import context_of, hand_over
-from acms_adapters.llamaindex.memory import ACMSMemoryBlock
+from acms_adapters.llamaindex.memory import MEMORY_TAG, ACMSMemoryBlock
 from acms_adapters.models import ContextPayload, SkeletonMetadata
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.pipeline.fencing import fenced
@@ -26,6 +26,9 @@ from acms_adapters.tokens import token_counter
 
 TOKEN_LIMIT = 30_000
 """Tokens of a child's memory."""
+
+_INHERITED = "inherited"
+_JOINS = 4  # where the fence meets the text, it may be cut into tokens another way
 
 Source = ContextPayload | Callable[[], ContextPayload | None]
 
@@ -139,8 +142,11 @@ async def _answer(
 def _block(inherited: Inherited) -> ACMSMemoryBlock:
     """A block as large as what is handed down, which was compressed already."""
     whole = Inherited(payload=inherited.payload, strategy="full")
-    size = token_counter().count(fenced(inherited.payload.render(), around=("memory", "inherited")))
-    return ACMSMemoryBlock(name="inherited", priority=0, max_tokens=size + 1, inherited=whole)
+    count, around = token_counter().count, (MEMORY_TAG, _INHERITED)
+    read = count(fenced(inherited.payload.render(), around=around))
+    declared = inherited.payload.total_tokens + count(fenced("", around=around))
+    size = max(read, declared) + _JOINS
+    return ACMSMemoryBlock(name=_INHERITED, priority=0, max_tokens=size, inherited=whole)
 
 
 def _check(ratio: float | None, tokens: int | None) -> None:
