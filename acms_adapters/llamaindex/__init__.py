@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from acms_adapters.llamaindex.handover import context_of, hand_over
     from acms_adapters.llamaindex.memory import ACMSMemoryBlock
     from acms_adapters.llamaindex.postprocessor import ACMSNodePostprocessor
+    from acms_adapters.llamaindex.retriever import ACMSRetriever
     from acms_adapters.llamaindex.synthesis import budget_for
     from acms_adapters.pipeline.handing_down import hand_down
 
@@ -26,6 +27,7 @@ _HOMES = {
     "acms_adapters.llamaindex.handover": ("context_of", "hand_over"),
     "acms_adapters.llamaindex.memory": ("ACMSMemoryBlock",),
     "acms_adapters.llamaindex.postprocessor": ("ACMSNodePostprocessor",),
+    "acms_adapters.llamaindex.retriever": ("ACMSRetriever",),
     "acms_adapters.llamaindex.synthesis": ("budget_for",),
     "acms_adapters.pipeline.handing_down": ("hand_down",),
 }
@@ -34,6 +36,7 @@ __all__ = [
     "ACMSFunctionAgent",
     "ACMSMemoryBlock",
     "ACMSNodePostprocessor",
+    "ACMSRetriever",
     "ContextPackedEvent",
     "Delegated",
     "budget_for",
