@@ -170,6 +170,13 @@ def test_a_leaf_is_not_looked_up() -> None:
     assert source.asked == []
 
 
+def test_a_source_that_knows_nothing_fuller_changes_nothing() -> None:
+    for fullest in (4, 6):
+        resolver = DetailDepthResolver(renderings=Renderings(n={fullest: 5}))
+        found = fragment(6)
+        assert resolver.resolve([found], 1_000, ContextRequest()) == [found]
+
+
 def test_a_rendering_without_a_count_is_counted() -> None:
     resolution = resolve_depths(
         [fragment(4)],
