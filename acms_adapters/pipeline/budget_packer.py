@@ -140,9 +140,14 @@ def pack(
         filling.fill()
         return filling
 
-    filling = fill(pricing, available)
     if not pricing.counts:
+        filling = fill(pricing, available)
         return _packing(filling, pricing.rendered(filling.kept))
+    return _counted(fill, pricing, available)
+
+
+def _counted(fill: Callable[[Pricing, int], Filling], pricing: Pricing, available: int) -> Packing:
+    filling = fill(pricing, available)
     rendered = pricing.rendered(filling.kept) if _is_credible(filling, available) else None
     if rendered is None or rendered > available:
         pricing = pricing.verifying()
