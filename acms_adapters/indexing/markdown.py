@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from acms_adapters.indexing.lines import split_lines, trim
 from acms_adapters.indexing.markdown_links import LinkReader
-from acms_adapters.indexing.markdown_tree import Section, front_matter_end, read_sections
+from acms_adapters.indexing.markdown_tree import (
+    MAX_HEADING,
+    Section,
+    front_matter_end,
+    read_sections,
+)
 from acms_adapters.indexing.parts import WHOLE_TOKENS, rough_tokens
 from acms_adapters.indexing.plain import render_plain
 from acms_adapters.indexing.prose import first_line_of, lead_sentence, opening
@@ -135,7 +140,7 @@ class _Writer:
         """What a section is called, as it stands in its text."""
         if section.first == 0:
             for line in self._lines[1 : self._front]:
-                if found := _FRONT_TITLE.match(line):
+                if found := _FRONT_TITLE.match(line[:MAX_HEADING]):
                     return found[1]
         if section.heading is not None:
             return _CUSTOM_ID.sub("", section.heading.text)

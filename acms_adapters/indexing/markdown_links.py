@@ -10,11 +10,11 @@ from urllib.parse import unquote
 from acms_adapters.indexing.source import SourceText, file_uri
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_CODE_SPAN = re.compile(r"(`{1,9})(?!`).{1,1000}?(?<!`)\1(?!`)", re.DOTALL)
 _DESTINATION = r"<([^<>\r\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _INLINE = re.compile(rf"(?<!!)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*(?:{_DESTINATION}){_TITLE}\s*\)")
-_DEFINITION = re.compile(rf" {{0,3}}\[([^\]]+)\]:\s*(?:{_DESTINATION})", re.MULTILINE)
+_DEFINITION = re.compile(rf"^ {{0,3}}\[([^\]]{{1,999}})\]:\s*(?:{_DESTINATION})", re.MULTILINE)
 _USE = re.compile(r"(?<!!)\[([^\[\]]+)\](?:\[([^\[\]]*)\])?(?![(:])")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _LINE_ANCHOR = re.compile(r"L\d+(?:-L?\d+)?")

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*[\r\n]*$", re.DOTALL)
+MAX_HEADING = 300
+"""Characters of a heading that are read as its text."""
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t\r\n]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*[\r\n]*$")
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})[\r\n]*$")
 _ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)(?=\S)|[ \t]*[\r\n]*$)")
@@ -141,13 +144,13 @@ class _Scanner:
         lazy, self.lazy = self.lazy, False
         underline = _SETEXT.match(line)
         if started is not None and underline:
-            text = "\n".join(part.strip() for part in self.lines[started:index])
+            text = "\n".join(part.strip() for part in self.lines[started:index])[:MAX_HEADING]
             level = 1 if underline[1][0] == "=" else 2
             self.headings.append(Heading(started, index + 1, level, text))
         elif indent > 3:  # code, or more of a paragraph
             self.paragraph, self.lazy = started, lazy
         elif atx := _ATX.match(line):
-            self.headings.append(Heading(index, index + 1, len(atx[1]), (atx[2] or "").strip()))
+            self.headings.append(Heading(index, index + 1, len(atx[1]), _text(line[atx.end() :])))
         elif _RULE.match(line):
             pass
         elif item := _ITEM.match(line):
@@ -185,6 +188,14 @@ class _Scanner:
         """Whether a line could be more of a paragraph."""
         blocks = (_ATX, _RULE, _ITEM, _QUOTE, _FENCE, _RAW_HTML, _HTML)
         return bool(line.strip()) and not any(block.match(line) for block in blocks)
+
+
+def _text(heading: str) -> str:
+    """Text of a heading, without the marks that may close it."""
+    text = heading.strip()
+    open_text = text.rstrip("#")
+    closed = open_text != text and (not open_text or open_text[-1] in " \t")
+    return (open_text.rstrip() if closed else text)[:MAX_HEADING].rstrip()
 
 
 def _indent(line: str) -> int:

@@ -12,7 +12,7 @@ TITLE_CHARS = 120
 
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[^a-z\s]|\s*$)|[。！？]")
 _NO_PROSE = re.compile(
-    r"\s*(?:-{3,}\s|\+{3,}\s|```|~~~|\||<|!\[|\[!\[|[-*+]\s|\d+[.)]\s|>|[-=*_~#\s]+$|#{1,6}\s)"
+    r"(?:-{3,}\s|\+{3,}\s|```|~~~|\||<|!\[|\[!\[|[-*+]\s|\d+[.)]\s|>|[-=*_~#\s]+$|#{1,6}\s)"
 )
 
 
@@ -30,13 +30,13 @@ def lead_sentence(text: str) -> str:
     Headings, lists, tables, quotes, fences and images are no paragraphs; nothing if there is none.
     """
     fence = ""
-    for paragraph in _paragraphs(text):
-        marker = paragraph.lstrip()[:3]
+    for paragraph in map(str.strip, _paragraphs(text)):
+        marker = paragraph[:3]
         if fence:
             fence = "" if fence in paragraph else fence
         elif marker in ("```", "~~~"):
             fence = "" if paragraph.count(marker) > 1 else marker
-        elif not _NO_PROSE.match(paragraph):
+        elif not _NO_PROSE.match(paragraph[:LEAD_CHARS]):
             return _sentence(paragraph)
     return ""
 

@@ -39,13 +39,15 @@ def render_python(source: SourceText) -> Rendered:
 
     A file that is no Python is taken as plain text, with a note that says so.
     """
+    lines = split_lines(source.text)
     try:
-        tree = parse(source.text)
+        file = read_definitions(parse(source.text), lines)
     except SyntaxError as error:
         place = f" in line {error.lineno}" if error.lineno else ""
         return render_plain(source, note=f"no valid Python{place}: {error.msg}; taken as text")
-    file = read_definitions(tree, split_lines(source.text))
-    writer = _Writer(source=source, lines=split_lines(source.text), names=Names(source.uri))
+    except RecursionError:  # thousands of conditions inside each other
+        return render_plain(source, note="Python nested too deeply; taken as text")
+    writer = _Writer(source=source, lines=lines, names=Names(source.uri))
     writer.write(file, parent=source.parent, inside="file")
     edges, references = ties_of(file, source, writer.uris)
     return Rendered(

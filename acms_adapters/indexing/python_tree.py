@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -110,10 +111,16 @@ def with_comments(first: int, lines: Sequence[str], *, floor: int) -> int:
 
 def is_import(node: ast.stmt) -> bool:
     """Whether a statement does nothing but import, on whatever condition."""
-    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
-        return True
-    blocks = list(_blocks(node))
-    return bool(blocks) and all(is_import(inner) for block in blocks for inner in block)
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Import | ast.ImportFrom | ast.Pass):
+            continue
+        inside = [inner for block in _blocks(one) for inner in block]
+        if not inside:
+            return False
+        waiting.extend(inside)  # not by recursion: a chain of elif is as deep as it is long
+    return True
 
 
 def target_name(node: ast.stmt) -> str:
@@ -230,17 +237,18 @@ def _fill_container(
     _fill(container, body, lines, floor)
     if not container.members:
         return
-    ends = [0, *(member.end for member in container.members), *map(end_line, container.own)]
+    ends = sorted([0, *(m.end for m in container.members), *map(end_line, container.own)])
     docstring = docstring_of(container.syntax[0])
+    shown: list[ast.stmt] = []
     anonymous = 0
-    for node in list(container.own):
+    for node in container.own:
         first, name = first_line(node), target_name(node)
         short = end_line(node) - first <= SHORT_BODY_LINES
         if short or node is docstring or is_import(node) or name == "__all__":
+            shown.append(node)
             continue
         anonymous += not name
-        floor = max(end for end in ends if end <= first)
-        container.own.remove(node)
+        floor = ends[bisect_right(ends, first) - 1]
         container.members.append(
             Definition(
                 kind="code",
@@ -250,4 +258,5 @@ def _fill_container(
                 end=end_line(node),
             )
         )
+    container.own = shown
     container.members.sort(key=lambda member: member.first)

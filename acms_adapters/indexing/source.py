@@ -108,7 +108,7 @@ class Names:
 
     uri: str
     first_repeat: int = 2
-    taken: set[str] = field(default_factory=set)
+    _next: dict[str, int] = field(default_factory=dict)
 
     def claim(self, name: str) -> str:
         """URI of a node called `name`; the second of that name gets a number, and so on."""
@@ -116,11 +116,11 @@ class Names:
 
     def claim_quoted(self, name: str) -> str:
         """The same for a name that stood in a URI already."""
-        unique, number = name, self.first_repeat
-        while unique in self.taken:
-            unique = f"{name}-{number}"
-            number += 1
-        self.taken.add(unique)
+        unique = name
+        while unique in self._next:
+            unique = f"{name}-{self._next[name]}"
+            self._next[name] += 1
+        self._next[unique] = self.first_repeat
         return f"{self.uri}#{unique}"
 
 
