@@ -1,4 +1,4 @@
-"""What is embedded of a node (measured on questions about code, docs/decisions).
+"""What is embedded of a node; measured, see docs/decisions/0020.
 
 A vector of a long text is the mean of everything in it. What tells a piece of code from others is
 its name and what is said about it, so these come first and the rest is cut.
