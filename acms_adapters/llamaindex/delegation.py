@@ -4,7 +4,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.memory import Memory
@@ -45,6 +46,12 @@ class Delegated(FrozenModel):
     answer: str
     receipt: SkeletonMetadata | None = None
     fragment_ids: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, answer: str, handed: ContextPayload) -> Self:
+        """An answer with what had been handed down for it."""
+        ids = tuple(fragment.fragment_id for fragment in handed.fragments)
+        return cls(answer=answer, receipt=handed.skeleton_metadata, fragment_ids=ids)
 
     def __str__(self) -> str:
         """The answer."""
@@ -88,23 +95,16 @@ def delegate_tool(
     _check(ratio, tokens)
     root = agent.agents[agent.root_agent] if isinstance(agent, AgentWorkflow) else agent
 
-    def skeleton_of(parent: ContextPayload | None, task: str) -> Inherited | None:
-        if parent is None or not parent.fragments:
-            return None
-        payload = hand_down(
-            parent, task, ratio=ratio, tokens=tokens, focus_nodes=focus_nodes, backends=backends
-        )
-        # a number of tokens was chosen for the child; a ratio leaves it to the child's budget
-        return Inherited(payload=payload, strategy="skeleton" if tokens is None else "full")
+    skeleton_of = partial(
+        _skeleton, ratio=ratio, tokens=tokens, focus_nodes=focus_nodes, backends=backends
+    )
 
     async def run(parent: ContextPayload | None, task: str) -> Delegated:
         inherited = await asyncio.to_thread(skeleton_of, parent, task)
         answer = await _answer(agent, root, task, inherited, token_limit)
         if inherited is None:
             return Delegated(answer=answer)
-        handed = inherited.payload
-        ids = tuple(fragment.fragment_id for fragment in handed.fragments)
-        return Delegated(answer=answer, receipt=handed.skeleton_metadata, fragment_ids=ids)
+        return Delegated.of(answer, inherited.payload)
 
     async def delegate_known(task: str) -> Delegated:
         return await run(context() if callable(context) else context, task)
@@ -117,6 +117,16 @@ def delegate_tool(
         name=name or root.name,
         description=description or root.description,
     )
+
+
+def _skeleton(
+    parent: ContextPayload | None, task: str, *, tokens: int | None, **options: Any
+) -> Inherited | None:
+    if parent is None or not parent.fragments:
+        return None
+    payload = hand_down(parent, task, tokens=tokens, **options)
+    # a number of tokens was chosen for the child; a ratio leaves it to the child's budget
+    return Inherited(payload=payload, strategy="skeleton" if tokens is None else "full")
 
 
 async def _answer(
