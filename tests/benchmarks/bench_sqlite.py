@@ -18,7 +18,7 @@ from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.models import Edge, IndexedNode, IndexedResource
 
 SIZES = (10_000, 100_000)
-QUESTIONS = 200
+QUESTIONS = 60
 NODES_PER_FILE = 30
 FILES_PER_TRANSACTION = 50
 VOCABULARY = 30_000
@@ -171,20 +171,23 @@ def row(size: int, folder: Path) -> dict[str, float]:
     return found
 
 
-def rows(sizes: tuple[int, ...] = SIZES) -> list[dict[str, float]]:
+def rows(sizes: tuple[int, ...] = SIZES) -> Iterator[dict[str, float]]:
     """One row for each size, and last the ratio of the last to the first."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = [row(size, Path(folder)) for size in sizes]
-    return [*made, {name: made[-1][name] / made[0][name] for name in made[0]}]
+    made = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            made.append(row(size, Path(folder)))
+        yield made[-1]
+    yield {name: made[-1][name] / made[0][name] for name in made[0]}
 
 
 def main() -> None:
-    """Print the rows as a table; the last one holds ratios."""
-    made = rows()
-    print(f"| {' | '.join(made[0])} |")
-    print(f"|{'---:|' * len(made[0])}")
-    for measured in made:
-        print(f"| {' | '.join(f'{value:,.2f}' for value in measured.values())} |")
+    """Print the rows as a table as they come; the last one holds ratios."""
+    for number, measured in enumerate(rows()):
+        if not number:
+            print(f"| {' | '.join(measured)} |")
+            print(f"|{'---:|' * len(measured)}")
+        print(f"| {' | '.join(f'{value:,.2f}' for value in measured.values())} |", flush=True)
 
 
 if __name__ == "__main__":
