@@ -32,7 +32,11 @@ def found(store: SQLiteStore, query: str, **options: Any) -> list[str]:
 
 
 def reference_scores(nodes: dict[str, dict[str, str]], query: str) -> dict[str, float]:
-    """BM25F, written down once more as the documentation of `ranking` states it."""
+    """BM25F, written down once more as the documentation of `ranking` states it.
+
+    Nodes without any word are no part of the corpus that is averaged over.
+    """
+    nodes = {u: said for u, said in nodes.items() if any(map(tokens, said.values()))}
     counts = {u: {f: tokens(t) for f, t in fields.items()} for u, fields in nodes.items()}
     prose = {u: "title" in fields for u, fields in nodes.items()}
     scores: dict[str, float] = {}
