@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from acms_adapters.langchain.middleware import ACMSContextMiddleware
     from acms_adapters.langchain.reranking import RerankingPipeline
     from acms_adapters.langchain.retriever import ACMSRetriever
-    from acms_adapters.langchain.skeletons import hand_down
     from acms_adapters.langchain.state import ACMSState
     from acms_adapters.langchain.stores.graph import DocumentGraphBackend
     from acms_adapters.langchain.stores.skeletons import SkeletonStore
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from acms_adapters.langchain.stores.text import RetrieverTextBackend
     from acms_adapters.langchain.stores.vector import VectorStoreBackend
     from acms_adapters.langchain.tools import retriever_tool
+    from acms_adapters.pipeline.handing_down import hand_down
 
 _CORE = {
     "compressor": ("ACMSDocumentCompressor",),
@@ -36,7 +36,6 @@ _CORE = {
     "memory": ("InheritedContext", "inheriting"),
     "reranking": ("RerankingPipeline",),
     "retriever": ("ACMSRetriever",),
-    "skeletons": ("hand_down",),
     "stores.graph": ("DocumentGraphBackend",),
     "stores.text": ("RetrieverTextBackend",),
     "stores.vector": ("VectorStoreBackend",),
@@ -75,7 +74,10 @@ __all__ = [
 
 _load = lazy_names(
     __name__,
-    {f"{__name__}.{home}": names for home, names in {**_CORE, **_AGENTS}.items()},
+    {
+        "acms_adapters.pipeline.handing_down": ("hand_down",),
+        **{f"{__name__}.{home}": names for home, names in {**_CORE, **_AGENTS}.items()},
+    },
     extra="langchain",
     needs=("langchain_core", "langchain-core"),
 )

@@ -11,10 +11,11 @@ from langgraph.types import Command
 
 from acms_adapters.errors import RequestError
 from acms_adapters.langchain.fence import fenced
-from acms_adapters.langchain.inherited import INHERITED_KEY, Inherited, load_json
-from acms_adapters.langchain.skeletons import hand_down
+from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY
 from acms_adapters.models import ContextPayload, Plan, SkeletonMetadata
+from acms_adapters.pipeline.handing_down import hand_down
+from acms_adapters.pipeline.inherited import Inherited, load_json
 from acms_adapters.pipeline.skeleton_service import exact_ratio
 from acms_adapters.protocols import BackendSet
 

@@ -34,7 +34,7 @@ from acms_adapters.langchain import (
     receipt_of,
 )
 from acms_adapters.langchain.fence import FENCE, NOTICE
-from acms_adapters.langchain.inherited import Inherited
+from acms_adapters.pipeline.inherited import Inherited
 
 COUNTER = token_counter()
 BLOCK = re.compile(rf"<{FENCE}>\n{re.escape(NOTICE)}\n\n(.*?)\n</{FENCE}>", re.DOTALL)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from langgraph.store.base import BaseStore
 
 from acms_adapters.errors import BackendError
-from acms_adapters.langchain.inherited import dump_payload, load_json
 from acms_adapters.langchain.stores.namespaces import label
 from acms_adapters.models import ContextPayload
+from acms_adapters.pipeline.inherited import dump_payload, load_json
 
 _TEXT = "text"
 
