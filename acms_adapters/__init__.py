@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         SkeletonMetadata,
         StrategyCapabilities,
         StrategyFailure,
+        StrategyOptions,
         StrategyResult,
     )
     from acms_adapters.pipeline import (
@@ -118,6 +119,7 @@ _HOMES = {
         "SkeletonMetadata",
         "StrategyCapabilities",
         "StrategyFailure",
+        "StrategyOptions",
         "StrategyResult",
     ),
     "acms_adapters.pipeline": (
@@ -197,6 +199,7 @@ __all__ = [
     "StrategyCoordinator",
     "StrategyError",
     "StrategyFailure",
+    "StrategyOptions",
     "StrategyRegistry",
     "StrategyResult",
     "TemporalBackend",

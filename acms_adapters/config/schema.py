@@ -130,7 +130,7 @@ class Keys(FrozenModel):
     selector_threshold: Fraction = 0.0
     max_candidates: Positive = 10
     preference_boost: Annotated[Number, Field(ge=1.0)] = 1.5
-    allocator_strategy: Literal["proportional", "equal", "priority"] = "proportional"
+    allocator_strategy: Literal["proportional", "equal", "priority", "tier"] = "proportional"
     allocator_min_budget: Count = 100
     per_strategy_max_cap: Positive | None = None
     executor_max_workers: Annotated[Whole, Field(ge=1, le=256)] = 4

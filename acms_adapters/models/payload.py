@@ -68,6 +68,8 @@ class ContextPayload(FrozenModel):
         layout: How the text is rendered.
         ledger: What was left out, and why.
         failures: Strategies that did not answer.
+        strategy_stats: Each strategy's own figures, by its name, such as `ignored`, the focus nodes
+            that nobody knew.
         degraded: True when every strategy failed and an empty result was asked for.
         skeleton_ids: Ids of the fragments that were inherited from a parent.
         skeleton_metadata: Receipt of that compression.
@@ -89,6 +91,7 @@ class ContextPayload(FrozenModel):
     layout: Layout = "payload"
     ledger: Ledger = Field(default_factory=Ledger)
     failures: tuple[StrategyFailure, ...] = ()
+    strategy_stats: dict[str, Metadata] = Field(default_factory=dict)
     degraded: bool = False
     skeleton_ids: tuple[str, ...] = ()
     skeleton_metadata: SkeletonMetadata | None = None

@@ -240,6 +240,7 @@ def _result(job: AssemblyJob, delivery: Delivery, seconds: float) -> StrategyRes
         tokens_used=used,
         execution_time_ms=max(0.0, seconds) * 1000.0,
         stats={
+            **delivery.stats,
             "allotted_tokens": job.tokens,
             "budget_used": used / job.tokens,
             "avg_relevance": sum(f.relevance_score for f in kept) / len(kept) if kept else 0.0,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sized
+from dataclasses import dataclass, field
 from typing import Any
 
 from acms_adapters.errors import StrategyError
@@ -31,13 +31,15 @@ class Delivery:
         kept: Within its share, by relevance, then node.
         reserve: What it ranked beyond its share, in the same order.
         left_out: The rest.
-        total: How many fragments it delivered.
+        total: How many fragments it ranked: what it says, or what it delivered where that is more.
+        stats: The figures that came with the delivery.
     """
 
     kept: tuple[ContextFragment, ...] = ()
     reserve: tuple[ContextFragment, ...] = ()
     left_out: tuple[LedgerEntry, ...] = ()
     total: int = 0
+    stats: Mapping[str, Any] = field(default_factory=dict)
 
 
 def receive(
@@ -52,7 +54,8 @@ def receive(
     """Check, rank, cut and stamp what a strategy returned.
 
     Args:
-        delivered: Any iterable of fragments; a lazy one is read here.
+        delivered: Any iterable of fragments; a lazy one is read here. It may carry `total`, how
+            many were ranked before any limit, and `stats`, figures of the strategy's own.
         strategy: Its name, written into the provenance of each fragment with its relevance.
         tokens: Its share.
         max_fragments: What is ranked lower than that many is left out.
@@ -89,7 +92,11 @@ def receive(
                 )
             )
     return Delivery(
-        kept=tuple(kept), reserve=tuple(beyond), left_out=tuple(left_out), total=len(fragments)
+        kept=tuple(kept),
+        reserve=tuple(beyond),
+        left_out=tuple(left_out),
+        total=max(len(fragments), _total(delivered)),
+        stats=_stats(delivered),
     )
 
 
@@ -99,6 +106,16 @@ def late(delivery: Delivery, strategy: str) -> list[LedgerEntry]:
         *(_entry(f, LeftOut.LATE, strategy) for f in (*delivery.kept, *delivery.reserve)),
         *(entry.model_copy(update={"reason": LeftOut.LATE}) for entry in delivery.left_out),
     ]
+
+
+def _total(delivered: Any) -> int:
+    total = getattr(delivered, "total", None)
+    return total if isinstance(total, int) and not isinstance(total, bool) else 0
+
+
+def _stats(delivered: Any) -> dict[str, Any]:
+    stats = getattr(delivered, "stats", None)
+    return {str(key): value for key, value in stats.items()} if isinstance(stats, Mapping) else {}
 
 
 def _read(delivered: Any, stop: Callable[[], bool]) -> list[ContextFragment]:

@@ -147,6 +147,7 @@ class Finisher:
             rendered_tokens=run.counter.count(render(fragments, layout=run.options.layout)),
             ledger=Ledger(entries=(*found.left_out, *fused.ledger.entries, *inherited.left_out)),
             failures=found.failures,
+            strategy_stats={r.strategy_name: r.stats for r in found.results if r.stats},
             degraded=found.degraded,
             skeleton_ids=tuple(f.fragment_id for f in inherited.fragments),
             skeleton_metadata=inherited.metadata,

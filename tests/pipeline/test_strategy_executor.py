@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -895,3 +895,41 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         timeout=2 * GUARD_SECONDS,
     )
     assert ran.stdout.strip() == "0", ran.stderr
+
+
+class Told(list[ContextFragment]):
+    """A delivery that tells how it came about."""
+
+    total = 7
+    stats: ClassVar[Any] = {"ignored": ["nobody"], "allotted_tokens": -1}
+
+
+def test_the_figures_of_a_delivery_reach_its_result_beside_those_of_the_executor(
+    execute: Any, stub: Any
+) -> None:
+    (result,) = execute(
+        StrategyExecutor(),
+        {stub("a", assemble=lambda *_: Told([fragment("x")])): 100},
+        {},
+        {},
+        {},
+    )
+    assert result.stats["ignored"] == ["nobody"]
+    assert result.stats["allotted_tokens"] == 100
+    assert result.total_fragments == 7
+
+
+def test_figures_that_are_none_do_no_harm(execute: Any, stub: Any) -> None:
+    class Odd(Told):
+        total = "many"  # type: ignore[assignment]
+        stats: ClassVar[Any] = 3
+
+    (result,) = execute(
+        StrategyExecutor(),
+        {stub("a", assemble=lambda *_: Odd([fragment("x")])): 100},
+        {},
+        {},
+        {},
+    )
+    assert result.total_fragments == 1
+    assert nodes(result) == ["x"]

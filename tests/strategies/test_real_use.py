@@ -143,3 +143,12 @@ def test_a_named_strategy_fills_a_budget_and_keeps_it(core: ContextStore, name: 
     assert payload.strategies_used == (name,)
     assert payload.fragments
     assert payload.is_within_budget
+
+
+def test_a_focus_node_that_nobody_knows_is_named_in_the_payload(core: ContextStore) -> None:
+    request = ContextRequest(query="retry with a wait", focus_nodes=("project://core/none.py",))
+    payload = core.pipeline().assemble(request, budget=500)
+    assert payload.fragments
+    assert payload.strategy_stats["breadth-depth-navigator"]["ignored"] == [
+        "project://core/none.py"
+    ]
