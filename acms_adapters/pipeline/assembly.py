@@ -68,9 +68,7 @@ class ACMSPipeline:
         self._embedder = embedder
         self._counter = counter if counter is not None else self.backends.counter
         self._clock = clock
-        self._coordinator = StrategyCoordinator(
-            config=coordinator_config(self.settings, self.registry)
-        )
+        self._coordinator = self._new_coordinator()
         self._finisher = Finisher(
             FusionEngine(config=fusion_config(self.settings)),
             preamble_generator(self.settings),
@@ -86,6 +84,11 @@ class ACMSPipeline:
             ValueError: The name is taken or is not the strategy's own.
         """
         self.registry.register(name, strategy)
+        # its table in the configuration counts from now on; failures are counted anew
+        self._coordinator = self._new_coordinator()
+
+    def _new_coordinator(self) -> StrategyCoordinator:
+        return StrategyCoordinator(config=coordinator_config(self.settings, self.registry))
 
     def assemble(self, *positional: Any, **named: Any) -> ContextPayload:
         """Assemble context, in either of two forms.

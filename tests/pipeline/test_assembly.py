@@ -268,3 +268,16 @@ def test_any_order_of_the_candidates_gives_the_same_hash_m9(order: list[int]) ->
     payload = ACMSPipeline().assemble("plan", facts, 60)
     again = ACMSPipeline().assemble("plan", sorted(facts, key=lambda f: f.uko_node), 60)
     assert payload.context_hash == again.context_hash
+
+
+def test_the_table_of_a_strategy_counts_when_it_is_registered_later(
+    call: Callable[[ACMSPipeline], Assemble],
+) -> None:
+    """S13, C1: what the configuration says of a strategy holds however late it comes."""
+    pipeline = ACMSPipeline(
+        settings={"context": {"strategies": {"listed": {"max_fragments": 1}}}}, strategies=()
+    )
+    pipeline.register_strategy("listed", Listed("listed", FACTS))
+    payload = call(pipeline)("limiter", fragments=FACTS, strategy="listed", budget=500)
+    assert len(payload.fragments) == 1
+    assert "beyond_limit" in {entry.reason.value for entry in payload.ledger.entries}
