@@ -21,7 +21,7 @@ from acms_adapters.protocols import BackendSet, TemporalBackend
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch
-from acms_strategies.records import aboutness, is_wanted, mean, related
+from acms_strategies.records import aboutness, is_record, is_wanted, mean, related
 
 PROXIMITY = 0.8
 """What remains of a decision's nearness for each step up the hierarchy of plans."""
@@ -82,7 +82,8 @@ class PlanDecisionContextStrategy(BuiltInStrategy):
         limit = self.options.max_fragments
         linked = related(graph, records, request)
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
-        context = fetch(graph, linked, {}, request, budget=budget, limit=limit)
+        found = fetch(graph, linked, {}, request, budget=budget, limit=limit)
+        context = [(hit, relevance) for hit, relevance in found if not is_record(hit)]
         return to_ranking(
             [*wanted, *context],
             strategy=self.name,

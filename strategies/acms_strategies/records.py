@@ -56,6 +56,16 @@ def aboutness(
     }
 
 
+def is_record(hit: SearchHit) -> bool:
+    """Whether it is a plan or a decision of a temporal store, and not something of the present.
+
+    The graph has them too, whatever their time and plan; which of them count only the temporal
+    store can say (ruling T2).
+    """
+    is_plan = hit.provenance is not None and hit.provenance.resource_type == "plan"
+    return is_plan or "decision_id" in hit.metadata
+
+
 def nodes_of(hit: SearchHit) -> tuple[str, ...]:
     """The nodes that a record says it is about."""
     nodes = hit.metadata.get("nodes")

@@ -23,7 +23,7 @@ from acms_adapters.protocols import BackendSet
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch
-from acms_strategies.records import aboutness, is_wanted, mean, related
+from acms_strategies.records import aboutness, is_record, is_wanted, mean, related
 
 RECORDS = 1_000
 """Most records of the window that are ranked, newest first."""
@@ -93,7 +93,8 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
             linked = related(graph, records, request)
         limit = self.options.max_fragments
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
-        current = fetch(graph, linked, {}, request, budget=budget, limit=limit)
+        found = fetch(graph, linked, {}, request, budget=budget, limit=limit)
+        current = [(hit, relevance) for hit, relevance in found if not is_record(hit)]
         return to_ranking(
             [*wanted, *current],
             strategy=self.name,

@@ -148,3 +148,10 @@ def test_it_is_addressed_by_a_plan(plans: Any) -> None:
         ContextRequest(plan_context={"ancestors": ["parent"]}),
     ):
         assert strategy.can_handle(request, backends) == 0.7
+
+
+def test_decisions_of_other_plans_do_not_come_in_through_the_graph(plans: Any) -> None:
+    plans.decide("sibling", "of-sibling", "What else holds", parent="parent", about=["child-file"])
+    found = found_in(run(plans, breadth=3))
+    assert {"of-child", "child-file"} <= set(found)
+    assert "of-sibling" not in found

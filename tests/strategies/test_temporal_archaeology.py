@@ -158,3 +158,15 @@ def test_t1_any_number_of_days_weeks_months_or_years_is_a_window(
 def test_t1_what_is_no_window_is_refused(window: str) -> None:
     with pytest.raises(ValueError, match="a time window is 'all' or a number"):
         TemporalArchaeologyStrategy({"default_temporal_window": window})
+
+
+def test_t1_t2_a_decision_outside_the_window_does_not_come_in_through_the_graph(
+    history: Any,
+) -> None:
+    history.decide(
+        "old-plan", "cache-once", "How the cache was", days=300, done=True, about=["cache"]
+    )
+    history.decide("new-plan", "cache-now", "How the cache will be", days=1, about=["cache"])
+    found = found_in(run(history, breadth=3))
+    assert {"cache", "cache-decision"} <= set(found)
+    assert {"cache-once", "cache-now", "old-plan", "new-plan"}.isdisjoint(found)
