@@ -136,10 +136,15 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_the_documented_values_are_the_defaults() -> None:
+    """D3-19, D5-3, D5-4, D5-6, D5-9, D5-14, D5-15, D5-16, D5-17, D5-20, D5-23, D5-25, D5-26, D5-27,
+    D5-29, D5-30, D5-31, D5-32, D5-34, D5-35, D5-39, D5-42, D5-43, D5-44, D5-46, D5-47, D5-48,
+    D5-52, D5-53, D6-39.
+    """
     assert read(EVERY_DOCUMENTED_KEY) == Settings()
 
 
 def test_every_documented_key_of_every_table_is_read() -> None:
+    """D3-20, D5-54, D6-40."""
     settings = read(EVERY_DOCUMENTED_KEY + EVERY_DOCUMENTED_TABLE)
     assert settings.custom == {"my-strategy": "my_package.strategies:MyStrategy"}
     assert settings.given("arce") == {
@@ -164,12 +169,14 @@ def test_every_documented_key_of_every_table_is_read() -> None:
 
 
 def test_a_strategy_without_a_table_has_the_documented_general_settings() -> None:
+    """D3-21."""
     table = Settings().table("anything")
     assert (table.timeout_seconds, table.max_fragments, table.max_workers) == (30, 100, 4)
     assert (table.circuit_breaker_threshold, table.enabled) == (3, True)
 
 
 def test_the_budget_is_what_the_reserve_leaves() -> None:
+    """D5-52."""
     assert Settings().budget == ContextBudget(max_tokens=4096, reserved_tokens=512)
 
 
@@ -186,6 +193,7 @@ def test_the_budget_is_what_the_reserve_leaves() -> None:
     ],
 )
 def test_an_unknown_key_is_told_with_its_file_and_the_near_one(text: str, said: str) -> None:
+    """C1.unknown."""
     with pytest.raises(ConfigError, match=rf"given\.toml: unknown key .*{said}"):
         read(text)
 
@@ -281,6 +289,7 @@ def test_whatever_stands_in_a_file_is_read_or_refused_by_name(key: str, value: A
 
 
 def test_c1_a_project_overrides_the_global_file_key_by_key(project: Path, own: Path) -> None:
+    """C1.layers, D3-22."""
     write(
         own,
         "[context]\nmax_tokens = 9000\nreserved_tokens = 100\n"
@@ -386,6 +395,7 @@ def test_c2_a_project_may_repeat_what_the_user_trusts_but_not_redirect_it(
 
 
 def test_s13_enabled_is_in_the_list_and_not_switched_off_in_its_own_table() -> None:
+    """D6-44."""
     settings = read(
         strategies('enabled = ["arce", "temporal-archaeology"]')
         + "[context.strategies.arce]\nenabled = false\n"
@@ -399,6 +409,7 @@ def test_s13_enabled_is_in_the_list_and_not_switched_off_in_its_own_table() -> N
 
 
 def test_c3_tuned_is_the_default_and_adds_to_spec_only_what_it_names() -> None:
+    """S3.spec."""
     spec, tuned = Settings(profile="spec"), Settings()
     assert tuned.profile == "tuned"
     differing = {
@@ -436,6 +447,7 @@ def test_b7_the_embedder_is_open_until_a_configuration_names_one() -> None:
 
 
 def test_s7_every_field_of_a_facade_has_a_key_and_takes_its_value() -> None:
+    """S6."""
     settings = Settings(allocator_min_budget=70, per_strategy_max_cap=90, min_fragment_tokens=3)
     coordinator = CoordinatorConfig(**settings.values(facades.COORDINATOR))
     assert (coordinator.min_useful_budget, coordinator.per_strategy_max_cap) == (70, 90)

@@ -7,6 +7,7 @@ REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
 
 def test_s7_the_configuration_page_is_what_the_code_says() -> None:
+    """S7.names."""
     made = runpy.run_path(str(REFERENCE / "generate.py"))
     written = (REFERENCE / "configuration.md").read_text(encoding="utf-8")
     assert made["page"]() == written, "run python docs/reference/generate.py"

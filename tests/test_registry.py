@@ -105,6 +105,7 @@ class Found:
 
 
 def test_the_six_built_in_strategies_are_found_by_their_entry_points() -> None:
+    """D3-10."""
     registry = StrategyRegistry()
     assert list(registry) == BUILT_IN
     assert len(registry) == 6
@@ -114,6 +115,7 @@ def test_the_six_built_in_strategies_are_found_by_their_entry_points() -> None:
 
 
 def test_the_documented_three_are_enabled_by_default() -> None:
+    """D3-17, D3-19."""
     enabled = [strategy.name for strategy in StrategyRegistry().enabled()]
     assert enabled == ["simple-keyword", "semantic-embedding", "breadth-depth-navigator"]
 
@@ -162,11 +164,13 @@ def test_options_of_the_configuration_reach_the_strategy() -> None:
 def test_an_option_that_does_not_fit_is_told_with_its_file_and_key(
     name: str, table: dict[str, Any], said: str
 ) -> None:
+    """C1.unknown."""
     with pytest.raises(ConfigError, match=rf"given\.toml: context\.strategies\.{name}.*{said}"):
         StrategyRegistry(configured(**{name: table}))
 
 
 def test_rule_1_every_strategy_that_is_enabled_must_be_there() -> None:
+    """D3-26."""
     registry = StrategyRegistry(configured(enabled=["simple-keyward"]))
     with pytest.raises(
         ConfigError, match=r"given\.toml: context\.strategies\.enabled: .*mean 'simple-keyword'"
@@ -190,6 +194,7 @@ def test_every_key_that_names_a_strategy_must_name_one(key: str, value: Any) -> 
 
 
 def test_rule_2_a_strategy_declares_at_least_one_backend() -> None:
+    """D3-27."""
     strategy = Plain()
     strategy.capabilities = StrategyCapabilities()
     with pytest.raises(ValueError, match="'plain' declares no backend: set uses_text"):
@@ -200,6 +205,7 @@ def test_rule_2_a_strategy_declares_at_least_one_backend() -> None:
 def test_rule_3_a4_resource_types_are_different_names_and_none_means_all(
     kinds: tuple[str, ...],
 ) -> None:
+    """D3-7, D3-28."""
     strategy = Plain()
     strategy.capabilities = StrategyCapabilities(uses_text=True, resource_types=kinds)
     with pytest.raises(ValueError, match="declares resource types"):
@@ -209,6 +215,7 @@ def test_rule_3_a4_resource_types_are_different_names_and_none_means_all(
 
 
 def test_what_has_not_the_members_of_a_strategy_is_refused() -> None:
+    """D3-1."""
     registry = StrategyRegistry(strategies=[])
     with pytest.raises(TypeError, match="object is no strategy: it has no name, capabilities"):
         registry.register("x", object())
@@ -238,6 +245,7 @@ def test_a_name_is_given_once_and_is_the_strategys_own() -> None:
 
 
 def test_what_code_registers_is_enabled_beside_the_list() -> None:
+    """D3-31."""
     registry = StrategyRegistry()
     registry.register("plain", Plain())
     assert [strategy.name for strategy in registry.enabled()][-1] == "plain"
@@ -247,6 +255,7 @@ def test_what_code_registers_is_enabled_beside_the_list() -> None:
 
 
 def test_a_class_or_an_import_path_is_made_with_its_options() -> None:
+    """C1.options."""
     settings = configured(tunable={"sharpness": 5, "max_fragments": 9}, loose={"colour": "blue"})
     registry = StrategyRegistry(settings, strategies=[Tunable, Loose, Plain])
     assert registry.get("tunable").options == TunableOptions(sharpness=5, max_fragments=9)
@@ -256,6 +265,7 @@ def test_a_class_or_an_import_path_is_made_with_its_options() -> None:
 
 
 def test_options_for_a_strategy_that_declares_none_are_unknown_keys() -> None:
+    """C1.options."""
     with pytest.raises(ConfigError, match=r"given\.toml: context\.strategies\.plain: unknown key"):
         StrategyRegistry(configured(plain={"sharpness": 5}), strategies=[Plain])
     with pytest.raises(ConfigError, match="unknown key 'color'; did you mean 'colour'"):
@@ -268,6 +278,7 @@ def test_options_that_every_strategy_has_are_known_for_one_that_declares_none() 
 
 
 def test_s7_a_table_goes_before_own_options_and_those_before_the_general_ones() -> None:
+    """S7.own, D6-3, D6-7, D6-12, D6-19, D6-26, D6-33."""
     settings = configured(
         executor_timeout_seconds=11,
         executor_circuit_breaker_threshold=4,
@@ -292,6 +303,7 @@ def test_s7_a_table_goes_before_own_options_and_those_before_the_general_ones() 
 
 
 def test_the_documented_limits_of_each_strategy_hold() -> None:
+    """D6-3, D6-7, D6-12, D6-19, D6-26, D6-33."""
     registry = StrategyRegistry()
     assert {name: registry.policy(name).max_fragments for name in registry} == {
         "arce": 200,
@@ -390,6 +402,7 @@ def test_two_installed_strategies_of_one_name_are_a_problem_and_the_first_stays(
 
 
 def test_a_strategy_that_the_configuration_names_is_imported(plugin: Callable[..., None]) -> None:
+    """D3-20, D3-31."""
     plugin(STRATEGY)
     settings = configured(enabled=["found"], custom={"found": "stranger:Found"})
     registry = StrategyRegistry(settings)

@@ -55,6 +55,7 @@ def test_index_reports_on_stderr_and_leaves_version_control_alone(
 def test_assemble_prints_the_context_on_stdout_and_one_line_of_figures_on_stderr(
     indexed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """C1."""
     assert run(["assemble", "How is a token taken from the bucket?", "--budget", "300"]) == 0
     printed = capsys.readouterr()
     assert "def acquire" in printed.out
@@ -74,6 +75,7 @@ def test_assemble_json_is_the_payload(indexed: Path, capsys: pytest.CaptureFixtu
 def test_explain_tables_say_what_went_in_what_stayed_out_and_where_tokens_went(
     indexed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """C1."""
     assert run(["explain", "token bucket", "--budget", "60"]) == 0
     printed = capsys.readouterr().out
     for title in ("In: ", "Out: ", "Tokens by strategy and tier"):

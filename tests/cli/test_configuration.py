@@ -34,6 +34,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> dict:
 def test_strategies_lists_the_six_and_which_are_enabled(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """C1, D3-17."""
     assert run(["strategies", "--json"]) == 0
     rows = {row["name"]: row for row in out(capsys)["strategies"]}
     assert set(rows) == BUILT_IN
@@ -45,6 +46,7 @@ def test_strategies_lists_the_six_and_which_are_enabled(
 def test_set_replaces_the_enabled_list_whole_and_keeps_what_else_is_there_c1(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """D2-34, D3-22, D6-41, D6-42."""
     file = project / ".acms" / "config.toml"
     file.parent.mkdir()
     file.write_text("# mine\n[context]\nmax_tokens = 9000\n")
@@ -92,6 +94,7 @@ def test_a_cloned_repository_runs_no_code_without_trust_c2(
 def test_plan_status_shows_what_was_inherited_m5(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """C1, D2-35."""
     receipt = SkeletonMetadata(ratio=0.3, original_tokens=1000, compressed_tokens=640)
     with ContextStore.open(project / ".acms" / "store", embedder=None) as store:
         store.backends().temporal.record(

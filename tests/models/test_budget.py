@@ -9,10 +9,12 @@ from acms_adapters.models import ContextBudget
 
 
 def test_available_is_what_is_not_reserved() -> None:
+    """D4-14, D4-67."""
     assert ContextBudget(max_tokens=4096, reserved_tokens=512).available_tokens == 3584
 
 
 def test_s3_a_budget_of_max_tokens_reserves_nothing() -> None:
+    """S3.int."""
     budget = ContextBudget(max_tokens=4096)
     assert (budget.reserved_tokens, budget.available_tokens) == (0, 4096)
 
@@ -37,11 +39,13 @@ def test_an_explicit_zero_reserve_is_honoured() -> None:
     ],
 )
 def test_m6_a_budget_that_cannot_be_is_refused(fields: dict[str, Any]) -> None:
+    """D4-15."""
     with pytest.raises(ValueError):  # noqa: PT011 - pydantic words each of them its own way
         ContextBudget(**fields)
 
 
 def test_a_reserve_that_leaves_nothing_is_named_with_its_bound() -> None:
+    """D4-15."""
     with pytest.raises(
         ValueError, match=r"reserved_tokens must be below max_tokens \(10\), not 10"
     ):
@@ -49,6 +53,7 @@ def test_a_reserve_that_leaves_nothing_is_named_with_its_bound() -> None:
 
 
 def test_m10_available_tokens_are_serialised_and_load_again() -> None:
+    """M10.available."""
     budget = ContextBudget(max_tokens=4096, reserved_tokens=512)
     assert budget.model_dump() == {
         "max_tokens": 4096,
@@ -60,6 +65,7 @@ def test_m10_available_tokens_are_serialised_and_load_again() -> None:
 
 
 def test_m10_available_tokens_that_contradict_are_refused() -> None:
+    """M10.contradiction."""
     with pytest.raises(ValueError, match="available_tokens is 3584 by the other fields, not 4096"):
         ContextBudget(max_tokens=4096, reserved_tokens=512, available_tokens=4096)  # type: ignore[call-arg]
 
@@ -70,6 +76,7 @@ def test_a_budget_cannot_be_changed() -> None:
 
 
 def test_s3_a_whole_number_is_a_budget() -> None:
+    """S3.int."""
     assert ContextBudget.of(500) == ContextBudget(max_tokens=500)
     budget = ContextBudget(max_tokens=5, reserved_tokens=1)
     assert ContextBudget.of(budget) is budget

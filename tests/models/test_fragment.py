@@ -23,6 +23,7 @@ def fragment(**fields: Any) -> ContextFragment:
 
 class TestFields:
     def test_only_node_and_content_are_required(self) -> None:
+        """D4-5, D4-13."""
         made = fragment()
         assert (made.detail_depth, made.relevance_score, made.tier) == (9, 0.5, "warm")
         assert made.metadata == {}
@@ -30,6 +31,7 @@ class TestFields:
         assert made.created_at.tzinfo is UTC
 
     def test_the_documented_construction_works(self) -> None:
+        """D4-6."""
         made = ContextFragment(
             uko_node="project://myapp/src/main.py",
             content="def main(): ...",
@@ -47,6 +49,7 @@ class TestFields:
         assert made.provenance.resource_type == "source_file"
 
     def test_ids_are_new_ulids(self) -> None:
+        """D4-7."""
         first, second = fragment(), fragment()
         assert first.fragment_id != second.fragment_id
         assert str(ULID.from_str(first.fragment_id)) == first.fragment_id
@@ -67,6 +70,7 @@ class TestFields:
         ],
     )
     def test_the_ends_of_a_range_belong_to_it(self, field: str, values: list[Any]) -> None:
+        """D4-8, D4-9, D4-10, D4-11."""
         for value in values:
             assert getattr(fragment(**{field: value}), field) == value
 
@@ -87,11 +91,13 @@ class TestFields:
         ],
     )
     def test_m6_a_value_outside_its_range_is_refused(self, field: str, values: list[Any]) -> None:
+        """D4-8, D4-9, D4-10, D4-11, D4-12."""
         for value in values:
             with pytest.raises(ValueError, match=field):
                 fragment(**{field: value})
 
     def test_m6_64_entries_of_metadata_are_accepted(self) -> None:
+        """D4-12."""
         assert len(fragment(metadata={str(i): i for i in range(64)}).metadata) == 64
 
     def test_a_fragment_cannot_be_changed(self) -> None:
@@ -121,6 +127,7 @@ class TestTimes:
         assert made.created_at == datetime(2024, 4, 19, 14, 30, tzinfo=UTC)
 
     def test_m8_other_zones_become_utc_and_can_be_compared(self) -> None:
+        """D4-13."""
         eastern = timezone(timedelta(hours=-5))
         made = fragment(created_at=datetime(2024, 4, 19, 9, 30, tzinfo=eastern))
         naive = fragment(created_at=datetime(2024, 4, 19, 14, 29))

@@ -68,6 +68,7 @@ MADE: list[tuple[Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("made", "fields"), MADE, ids=lambda value: type(value).__name__)
 def test_what_is_left_out_has_its_default(made: Any, fields: dict[str, Any]) -> None:
+    """B1."""
     assert {name: getattr(made, name) for name in fields} == fields
 
 

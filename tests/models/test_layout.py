@@ -22,6 +22,7 @@ def test_a_payload_is_its_preamble_and_each_text_below_its_header() -> None:
 
 
 def test_the_bare_layout_is_the_texts_alone() -> None:
+    """S4.layout."""
     made = ContextPayload(
         fragments=[fragment("a", "A"), fragment("b", "=== B")], preamble="Context", layout="bare"
     )

@@ -68,6 +68,8 @@ def test_f7_every_reason_of_the_rulings_exists() -> None:
 
 
 def test_f7_it_tells_how_many_tokens_more_would_admit_the_next() -> None:
+    """F7.next."""
+
     def over(needed: int, had: int) -> LedgerEntry:
         return LedgerEntry.of(FRAGMENT, LeftOut.OVER_BUDGET, needed=needed, had=had)
 

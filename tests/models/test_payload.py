@@ -40,6 +40,7 @@ def payload(*fragments: ContextFragment, **fields: Any) -> ContextPayload:
 
 class TestDerived:
     def test_m10_only_fragments_are_required(self) -> None:
+        """D4-18, D4-19, D4-20, D4-21, D4-59."""
         made = ContextPayload(fragments=[fragment("a", 10), fragment("b", 20)])
         assert made.total_tokens == made.rendered_tokens == made.available_tokens == 30
         assert made.budget_used == 1.0
@@ -54,6 +55,7 @@ class TestDerived:
         assert made.payload_id != ContextPayload(fragments=()).payload_id
 
     def test_m10_2048_of_3584_tokens_are_57_percent(self) -> None:
+        """M10.used, D4-22."""
         made = payload(fragment(tokens=2048), budget=BUDGET, budget_used=0.57)
         assert made.budget_used == 2048 / 3584
         assert made.remaining_tokens == 1536
@@ -65,6 +67,7 @@ class TestDerived:
         json.dumps(made.metrics, allow_nan=False)
 
     def test_s4_the_larger_count_decides_what_remains(self) -> None:
+        """S4.larger, D4-21."""
         made = payload(fragment(tokens=90), budget=100, rendered_tokens=101)
         assert (made.total_tokens, made.remaining_tokens) == (90, -1)
         assert not made.is_within_budget
@@ -72,6 +75,7 @@ class TestDerived:
         assert payload(fragment(tokens=90), budget=100, rendered_tokens=100).is_within_budget
 
     def test_s3_a_number_is_a_budget(self) -> None:
+        """S3.int."""
         assert payload(fragment(), budget=50).budget == ContextBudget(max_tokens=50)
         with pytest.raises(ValueError, match="budget"):
             payload(fragment(), budget=0)
@@ -99,6 +103,7 @@ class TestDerived:
     def test_m10_a_value_that_contradicts_the_others_is_refused(
         self, field: str, value: Any
     ) -> None:
+        """M10.contradiction, D4-20."""
         with pytest.raises(ValueError, match=field):
             payload(fragment(tokens=10), budget=100, **{field: value})
 
@@ -119,6 +124,7 @@ class TestDerived:
         assert again.context_hash == made.context_hash
 
     def test_k4_inherited_fragments_come_out_as_skeleton_fragments(self) -> None:
+        """K4.receipt."""
         own, old = fragment("own"), fragment("old")
         made = payload(own, old, skeleton_ids=[old.fragment_id])
         assert made.skeleton_fragments == (old,)
@@ -157,6 +163,7 @@ class TestHash:
         assert len({p.context_hash for p in made}) == len(made)
 
     def test_m9_every_process_derives_the_same_one(self) -> None:
+        """M9.process."""
         code = (
             "from acms_adapters.models import *\n"
             "f = ContextFragment(uko_node='n', content='x\\ud83d é', token_count=3,"
@@ -199,6 +206,7 @@ class TestMetrics:
     )
 
     def test_m10_it_holds_each_documented_figure_once(self) -> None:
+        """M10.metrics, D4-64, D4-65, D4-66, D5-55, D5-56, D5-59."""
         left = LedgerEntry.of(fragment("c"), LeftOut.OVER_BUDGET, needed=5, had=1)
         made = payload(
             fragment("a", 10, relevance_score=0.9, tier="hot"),
@@ -228,12 +236,14 @@ class TestMetrics:
         assert made.metrics.keys() == self.EVERY
 
     def test_m10_they_are_zero_where_nothing_was_selected(self) -> None:
+        """M10.metrics."""
         metrics = payload().metrics
         assert metrics.keys() == self.EVERY
         for name in ("coverage", "avg_fragment_tokens", "avg_relevance", "dedup_ratio"):
             assert metrics[name] == 0.0
 
     def test_figures_of_the_assembly_are_given(self) -> None:
+        """D4-64, D5-55, D5-57, D5-58."""
         metrics = payload_metrics(
             payload(fragment()),
             fragments_total=45,
@@ -274,6 +284,7 @@ class TestStorage:
         assert copy.deepcopy(self.FULL) == self.FULL
 
     def test_m10_the_dump_holds_what_is_computed(self) -> None:
+        """M10.available, D5-51."""
         dumped = json.loads(self.FULL.model_dump_json())
         assert dumped["available_tokens"] == dumped["budget"]["available_tokens"] == 3584
         assert (dumped["remaining_tokens"], dumped["is_within_budget"]) == (3529, True)
@@ -313,6 +324,7 @@ class TestStorage:
 
 class TestSkeletonMetadata:
     def test_it_holds_four_figures(self) -> None:
+        """D2-20."""
         made = SkeletonMetadata(ratio=0.3, original_tokens=10, compressed_tokens=7)
         assert made.model_dump() == {
             "ratio": 0.3,

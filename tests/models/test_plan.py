@@ -33,12 +33,14 @@ class TestPlan:
         assert plan.created_at.tzinfo is UTC
 
     def test_the_documented_construction_works(self) -> None:
+        """M5.plan, D4-81."""
         plan = Plan(
             title="Implement async I/O", context_payload=PAYLOAD, context_hash=PAYLOAD.context_hash
         )
         assert plan.context_payload is PAYLOAD
 
     def test_hash_and_receipt_left_out_are_those_of_the_payload(self) -> None:
+        """M5.plan."""
         plan = Plan(context_payload=PAYLOAD)
         assert plan.context_hash == PAYLOAD.context_hash
         assert plan.skeleton_metadata == PAYLOAD.skeleton_metadata
@@ -76,6 +78,7 @@ class TestPlan:
 
 class TestDecisions:
     def test_recording_one_gives_another_plan(self) -> None:
+        """M5.decisions."""
         plan = Plan(title="x")
         after = plan.record_decision(
             "use B because of C",
@@ -109,6 +112,7 @@ class TestDecisions:
 
 class TestRequest:
     def test_a_plan_asks_by_its_title_and_focus(self) -> None:
+        """M5.plan, D4-80."""
         plan = Plan(title="Add async", focus_nodes=["n"], parent="p", skeleton_ratio=0.5)
         request = plan.request()
         assert isinstance(request, ContextRequest)
@@ -128,6 +132,7 @@ class TestRequest:
 
 class TestSummary:
     def test_it_is_json_and_names_the_skeleton(self) -> None:
+        """M5.cli."""
         plan = Plan(title="x", context_payload=PAYLOAD, parent="p").record_decision("one")
         shown = json.loads(json.dumps(plan.as_cli_dict()))
         assert shown == {

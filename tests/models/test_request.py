@@ -50,6 +50,7 @@ class TestFields:
         assert all(getattr(ContextRequest(), name) is None for name in FIELDS)
 
     def test_the_documented_construction_works(self) -> None:
+        """D4-23, D5-50."""
         request = ContextRequest(
             focus_nodes=["project://myapp/src/main.py"],
             breadth=2,
@@ -115,11 +116,13 @@ class TestFields:
         ],
     )
     def test_m6_a_value_outside_its_range_is_refused(self, field: str, values: list[Any]) -> None:
+        """M2.frozen, A4."""
         for value in values:
             with pytest.raises(ValueError, match=field):
                 ContextRequest(**{field: value})
 
     def test_a_request_cannot_be_changed(self) -> None:
+        """M2.frozen."""
         with pytest.raises(ValueError, match="frozen"):
             ContextRequest().query = "x"  # type: ignore[misc]
 
@@ -134,6 +137,7 @@ class TestFields:
         assert request.as_of == datetime(2024, 4, 19, 14, 30, tzinfo=UTC)
 
     def test_s3_a_number_is_a_budget(self) -> None:
+        """S3.int."""
         assert ContextRequest(budget=500).budget == ContextBudget(max_tokens=500)
         made = ContextRequest(budget={"max_tokens": 500, "reserved_tokens": 100})
         assert made.budget is not None
@@ -175,6 +179,7 @@ class TestFields:
 
 class TestSynonym:
     def test_m2_preferred_strategies_are_strategy_hints(self) -> None:
+        """M2.preferred."""
         request = ContextRequest(preferred_strategies=["relevance"])  # type: ignore[call-arg]
         assert request.strategy_hints == request.preferred_strategies == ("relevance",)
         assert request["preferred_strategies"] == request["strategy_hints"]
@@ -198,12 +203,14 @@ class TestMapping:
     REQUEST = ContextRequest(keywords=["async"], breadth=0, focus_nodes=[])
 
     def test_a_field_that_was_set_is_in_it_whatever_its_value(self) -> None:
+        """M2.mapping."""
         assert "keywords" in self.REQUEST
         assert "breadth" in self.REQUEST
         assert "focus_nodes" in self.REQUEST
         assert (self.REQUEST["breadth"], self.REQUEST["focus_nodes"]) == (0, ())
 
     def test_a_field_that_was_not_set_is_not_in_it(self) -> None:
+        """M2.mapping."""
         assert "query" not in self.REQUEST
         assert "unknown" not in self.REQUEST
         assert 7 not in self.REQUEST
@@ -237,6 +244,8 @@ class TestMapping:
     def test_a_strategy_written_for_dicts_can_read_it(
         self, fields: dict[str, Any], confidence: float
     ) -> None:
+        """M2.mapping."""
+
         def can_handle(request: Any) -> float:
             if "focus_nodes" not in request:
                 return 0.0
@@ -248,6 +257,7 @@ class TestMapping:
 
 class TestReading:
     def test_itself_a_question_a_mapping_or_nothing_is_a_request(self) -> None:
+        """M2.dict."""
         request = ContextRequest(query="how?")
         assert ContextRequest.of(request) is request
         assert ContextRequest.of("how?") == request

@@ -48,6 +48,7 @@ def test_the_ends_have_the_least_and_the_most_evidence() -> None:
 
 
 def test_m7_raw_scores_are_measured_against_their_index() -> None:
+    """M7.index."""
     assert calibrate([2.0, 8.0], mean=2.0, deviation=2.0) == [to_relevance(0.0), to_relevance(3.0)]
     # an index whose scores are all the same says nothing about its spread
     for deviation in (0.0, math.nan, math.inf, -1.0):
@@ -61,6 +62,7 @@ def test_m7_scores_between_0_and_1_stay_as_they_are() -> None:
 
 
 def test_m7_nan_becomes_0() -> None:
+    """M7.nan."""
     assert rescale([math.nan]) == [0.0]
     assert rescale([0.5, math.nan]) == [0.5, 0.0]
     assert rescale([5.0, math.nan])[1] == 0.0

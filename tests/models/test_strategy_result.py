@@ -16,6 +16,7 @@ from acms_adapters.models import (
 
 class TestCapabilities:
     def test_the_defaults_are_the_documented_ones(self) -> None:
+        """D3-6, D3-7, D3-8, D3-9."""
         assert StrategyCapabilities().model_dump() == {
             "uses_text": False,
             "uses_vector": False,
@@ -47,12 +48,14 @@ class TestCapabilities:
         ],
     )
     def test_a_value_outside_its_range_is_refused(self, field: str, value: Any) -> None:
+        """D3-8."""
         with pytest.raises(ValueError, match=field):
             StrategyCapabilities(**{field: value})
 
 
 class TestResult:
     def test_m1_both_documented_names_are_one_class(self) -> None:
+        """M1.result."""
         assert StrategyResult is ContextStrategyResult
         assert acms_adapters.StrategyResult is acms_adapters.ContextStrategyResult
 
@@ -63,6 +66,7 @@ class TestResult:
         assert (made.stats, made.failure) == ({}, None)
 
     def test_the_documented_construction_works_and_survives_json(self) -> None:
+        """D3-23, D5-18."""
         made = StrategyResult(
             strategy_name="semantic-embedding",
             fragments=[ContextFragment(uko_node="n", content="text")],

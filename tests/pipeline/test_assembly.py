@@ -86,12 +86,14 @@ def listed(*strategies: Listed) -> ACMSPipeline:
 
 
 def test_a_question_about_given_fragments_finds_the_one_that_answers_it_s2(call) -> None:
+    """S2.positional, S2.async, S2.candidates."""
     payload = call(ACMSPipeline())("How is broken JSON parsed?", fragments=FACTS)
     assert payload.fragments[0].fragment_id == FACTS[1].fragment_id
     assert payload.is_within_budget
 
 
 def test_fragments_without_a_question_are_ranked_as_they_are_s2(call) -> None:
+    """S2.positional, S2.ranked."""
     low, high = (fragment(n, n, relevance_score=r) for n, r in (("low", 0.2), ("high", 0.8)))
     payload = call(ACMSPipeline())("plan-1", [low, high], ContextBudget(max_tokens=500))
     assert [f.fragment_id for f in payload.fragments] == [high.fragment_id, low.fragment_id]
@@ -99,6 +101,7 @@ def test_fragments_without_a_question_are_ranked_as_they_are_s2(call) -> None:
 
 
 def test_the_documented_keyword_form_names_plan_fragments_budget_and_strategy_s2(call) -> None:
+    """S2.async, D6-36."""
     payload = call(ACMSPipeline())(
         plan_id="plan-1", fragments=list(FACTS), budget=4096, strategy="simple-keyword"
     )
@@ -106,6 +109,7 @@ def test_the_documented_keyword_form_names_plan_fragments_budget_and_strategy_s2
 
 
 def test_candidates_that_nothing_found_are_in_the_ledger_f7(call) -> None:
+    """S2.candidates."""
     payload = call(ACMSPipeline())(
         "zebra crossing JSON", fragments=FACTS, strategy="simple-keyword"
     )
@@ -114,6 +118,7 @@ def test_candidates_that_nothing_found_are_in_the_ledger_f7(call) -> None:
 
 
 def test_one_failing_strategy_leaves_the_others_result_and_is_named_s9(call) -> None:
+    """D4-75, D5-57."""
     pipeline = listed(Listed("good", FACTS), Listed("bad", RuntimeError("disk on fire")))
     payload = call(pipeline)("anything")
     assert len(payload.fragments) == len(FACTS)
@@ -124,12 +129,14 @@ def test_one_failing_strategy_leaves_the_others_result_and_is_named_s9(call) -> 
 
 
 def test_when_every_strategy_fails_nothing_answered_is_raised_s9(call) -> None:
+    """S9.raised."""
     pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
     with pytest.raises(NothingAnsweredError, match="disk on fire"):
         call(pipeline)("anything")
 
 
 def test_a_degraded_result_is_empty_and_says_so_on_request_s9(call) -> None:
+    """S9.degraded."""
     pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
     payload = call(pipeline)("anything", on_failure="degrade")
     assert payload.degraded
@@ -138,6 +145,7 @@ def test_a_degraded_result_is_empty_and_says_so_on_request_s9(call) -> None:
 
 
 def test_finding_nothing_is_an_empty_result_without_failures_s9(call) -> None:
+    """S9.nothing."""
     payload = call(listed(Listed("empty", ())))("anything")
     assert not payload.fragments
     assert not payload.degraded
@@ -145,6 +153,7 @@ def test_finding_nothing_is_an_empty_result_without_failures_s9(call) -> None:
 
 
 def test_a_pipeline_without_anything_to_ask_does_not_pretend_to_have_looked_s9(call) -> None:
+    """S9.raised."""
     with pytest.raises(NothingAnsweredError):
         call(ACMSPipeline())("anything")
 
@@ -166,11 +175,13 @@ def test_a_budget_that_cannot_be_is_refused_by_value(budget: Any, call) -> None:
 
 
 def test_the_budget_of_the_request_counts_when_the_call_names_none_m2(call) -> None:
+    """M2.budget."""
     payload = call(ACMSPipeline())(ContextRequest(query="JSON", budget=77), fragments=FACTS)
     assert payload.budget == ContextBudget(max_tokens=77)
 
 
 def test_the_preamble_gives_way_before_a_fragment_does_s4(call) -> None:
+    """S4.preamble."""
     whole = call(ACMSPipeline())("plan", FACTS, 4096)
     assert whole.preamble
     alone = whole.rendered_tokens - token_counter().count(whole.preamble + "\n\n")
@@ -192,6 +203,7 @@ def test_a_class_and_its_own_method_never_stand_side_by_side_f9(call) -> None:
 
 
 def test_a_parents_context_comes_down_as_a_skeleton_within_the_childs_budget_k4(call) -> None:
+    """D2-33, D4-55, D4-57."""
     parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
     own = fragment("own", "The child works on the scheduler.")
     child = call(ACMSPipeline())(
@@ -207,6 +219,7 @@ def test_a_parents_context_comes_down_as_a_skeleton_within_the_childs_budget_k4(
 
 
 def test_what_the_child_fetched_itself_is_not_inherited_again_k4(call) -> None:
+    """K4.repeat."""
     parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
     child = call(ACMSPipeline())(
         request=ContextRequest(parent_context=parent, inherit_strategy="full"),
@@ -217,6 +230,7 @@ def test_what_the_child_fetched_itself_is_not_inherited_again_k4(call) -> None:
 
 
 def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
+    """D4-58."""
     parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
     request = ContextRequest(parent_context=parent, inherit_strategy="none")
     child = call(ACMSPipeline())(request=request, fragments=[fragment("own", "own")])
@@ -224,6 +238,7 @@ def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
 
 
 def test_the_debug_log_tells_how_each_strategy_fared(call, caplog) -> None:
+    """D4-75, D5-60, D6-43."""
     with caplog.at_level(logging.DEBUG, logger="acms_adapters"):
         call(listed(Listed("good", FACTS)))("anything", budget=4096)
     assert "Strategy: good" in caplog.text
@@ -247,6 +262,7 @@ TEXTS = st.text(
 def test_what_is_read_is_within_budget_and_everything_is_accounted_for_once_s4_f7(
     texts: list[tuple[str, str, int]], budget: int, question: str | None
 ) -> None:
+    """D4-1, D4-16."""
     given_fragments = [fragment(n, text, detail_depth=d) for n, text, d in texts]
     before = [f.model_dump() for f in given_fragments]
     payload = ACMSPipeline().assemble(
@@ -264,6 +280,7 @@ def test_what_is_read_is_within_budget_and_everything_is_accounted_for_once_s4_f
 
 @given(st.permutations(range(6)))
 def test_any_order_of_the_candidates_gives_the_same_hash_m9(order: list[int]) -> None:
+    """M9.order, D4-2."""
     facts = [fragment(str(n), f"fact number {n} " * (n + 1), relevance_score=n / 10) for n in order]
     payload = ACMSPipeline().assemble("plan", facts, 60)
     again = ACMSPipeline().assemble("plan", sorted(facts, key=lambda f: f.uko_node), 60)

@@ -44,15 +44,18 @@ def allocate(
 def test_s5_the_documented_examples_come_out_to_the_token(
     confidences: dict[str, float], total: int, expected: dict[str, int]
 ) -> None:
+    """S5.shares, D1-4, D4-25, D4-60, D5-6, D5-10."""
     assert allocate(confidences, total, min_budget=100) == expected
 
 
 def test_s5_equal_remainders_go_by_name_whatever_the_order_of_the_candidates() -> None:
+    """S5.shares."""
     assert allocate({"c": 0.5, "a": 0.5, "b": 0.5}, 100) == {"a": 34, "b": 33, "c": 33}
     assert list(allocate({"c": 0.5, "a": 0.5, "b": 0.9}, 100)) == ["b", "a", "c"]
 
 
 def test_s5_huge_budgets_lose_no_token() -> None:
+    """S5.shares, D1-5."""
     total = 10**30 + 7
     shares = allocate({"a": 0.1, "b": 0.2, "c": 0.7}, total)
     assert sum(shares.values()) == total
@@ -60,11 +63,13 @@ def test_s5_huge_budgets_lose_no_token() -> None:
 
 
 def test_s6_too_small_shares_go_one_at_a_time_with_new_shares_after_each() -> None:
+    """S6.smallest, D1-6."""
     # both b and c are below 100 at first; without c, b has enough
     assert allocate({"a": 0.8, "b": 0.1, "c": 0.1}, 900, min_budget=100) == {"a": 800, "b": 100}
 
 
 def test_s6_the_last_one_keeps_its_share_however_small() -> None:
+    """S6.smallest."""
     assert allocate({"a": 0.5, "b": 0.5}, 40, min_budget=100) == {"a": 40}
 
 
@@ -73,11 +78,13 @@ def test_s6_a_share_that_just_reaches_the_minimum_stays() -> None:
 
 
 def test_a_capped_share_hands_its_excess_to_the_others_in_proportion() -> None:
+    """D1-7, D1-8."""
     shares = allocate({"a": 0.6, "b": 0.2, "c": 0.2}, 1000, max_cap=500)
     assert shares == {"a": 500, "b": 250, "c": 250}
 
 
 def test_what_is_handed_on_is_capped_too() -> None:
+    """D1-9."""
     shares = allocate({"a": 0.7, "b": 0.2, "c": 0.1}, 1000, max_cap=400)
     assert shares == {"a": 400, "b": 400, "c": 200}
 
@@ -88,11 +95,13 @@ def test_when_all_are_capped_the_rest_stays_unallocated() -> None:
 
 @pytest.mark.parametrize(("cap", "minimum"), [(99, 100), (0, 0), (-1, 0)])
 def test_s6_a_cap_below_the_minimum_is_refused(cap: int, minimum: int) -> None:
+    """S6.cap."""
     with pytest.raises(ValueError, match=f"max_cap must be at least .* not {cap}"):
         BudgetAllocator(min_budget=minimum, max_cap=cap)
 
 
 def test_equal_allocation_ignores_the_confidences() -> None:
+    """D4-25, D5-7."""
     shares = allocate({"a": 0.9, "b": 0.2, "c": 0.1}, 100, strategy="equal")
     assert shares == {"a": 34, "b": 33, "c": 33}
 
@@ -103,6 +112,7 @@ def test_equal_allocation_drops_the_least_confident_when_shares_are_too_small() 
 
 
 def test_s6_priority_allocation_gives_half_of_the_rest_to_each() -> None:
+    """S6.priority, D4-25, D4-61, D5-8."""
     shares = allocate({"a": 0.9, "b": 0.5, "c": 0.3}, 3584, strategy="priority")
     assert shares == {"a": 1792, "b": 896, "c": 448}
 
@@ -119,6 +129,7 @@ def test_priority_allocation_respects_the_cap() -> None:
 
 
 def test_one_call_may_distribute_another_way() -> None:
+    """D5-11."""
     allocator = BudgetAllocator(min_budget=0)
     a, b = Named("a"), Named("b")
     shares = allocator.allocate([(a, 0.9), (b, 0.1)], 100, strategy="equal")
@@ -135,6 +146,7 @@ def test_s3_a_context_budget_counts_by_its_available_tokens() -> None:
 
 
 def test_a_budget_in_the_request_is_an_upper_bound() -> None:
+    """D5-12."""
     assert allocate({"a": 1.0}, 3584, request=ContextRequest(budget=1000)) == {"a": 1000}
     assert allocate({"a": 1.0}, 500, request={"budget": 1000}) == {"a": 500}
 
@@ -189,6 +201,7 @@ CONFIDENCES = st.dictionaries(
 def test_s6_shares_never_exceed_the_total_the_cap_or_fall_below_the_minimum(
     confidences: dict[str, float], total: int, minimum: int, above: int | None, way: Any
 ) -> None:
+    """D1-5."""
     cap = None if above is None else minimum + above
     shares = allocate(confidences, total, min_budget=minimum, max_cap=cap, strategy=way)
     assert 1 <= len(shares) <= len(confidences)
@@ -220,6 +233,7 @@ def test_s5_more_confidence_never_means_a_smaller_share(
 
 
 def test_s6_the_documented_tier_quotas_come_out_to_the_token() -> None:
+    """D4-62."""
     assert tier_quotas(3584) == {"hot": 1000, "warm": 2000, "cold": 584}
     assert tier_quotas(100) == {"hot": 28, "warm": 56, "cold": 16}
 

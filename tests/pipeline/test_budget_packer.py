@@ -109,6 +109,7 @@ def entry_of(packing: Packing, node: str) -> LedgerEntry:
 
 
 def test_a_misfit_is_passed_over_and_never_a_stop_f3_greedy_stops_or_cheats() -> None:
+    """D4-17, D5-33."""
     big, one, two = fragment("big", 900), fragment("one", 50), fragment("two", 50)
     packed = BudgetPacker().pack(scored_fragments=ranked(big, one, two), budget=120)
     assert packed == [one, two]
@@ -116,6 +117,7 @@ def test_a_misfit_is_passed_over_and_never_a_stop_f3_greedy_stops_or_cheats() ->
 
 
 def test_the_documented_call_takes_a_budget_with_reserved_tokens() -> None:
+    """D5-33."""
     found = [fragment("a", 60), fragment("b", 60)]
     budget = ContextBudget(max_tokens=100, reserved_tokens=40)
     assert BudgetPacker().pack(ranked(*found), budget) == found[:1]
@@ -142,6 +144,7 @@ def test_a_single_misfit_leaves_an_empty_result_with_its_numbers_f6_bigger_than_
 
 
 def test_tiers_are_served_in_order_whatever_the_score_f3() -> None:
+    """F3.order, D4-4, D5-34."""
     cold, warm, hot = (fragment(t, 50, tier=t) for t in ("cold", "warm", "hot"))
     assert nodes(BudgetPacker().pack(ranked(cold, warm, hot), 100)) == ["hot", "warm"]
     assert nodes(BudgetPacker(tier_priority=None).pack(ranked(cold, warm, hot), 100)) == [
@@ -153,6 +156,8 @@ def test_tiers_are_served_in_order_whatever_the_score_f3() -> None:
 
 
 def test_equal_scores_fall_back_to_relevance_depth_size_node_and_text_f3() -> None:
+    """F3.order."""
+
     def tied(node: str, tokens: int = 5, **fields: Any) -> ContextFragment:
         return fragment(node, tokens, **fields)
 
@@ -214,6 +219,7 @@ few_values = st.tuples(
 def test_packing_equals_a_plain_greedy_run_in_any_order_of_the_input_f3(
     parts: list[Any], budget: int, chance: Any
 ) -> None:
+    """F3.order, D1-19, D4-33."""
     scored = [
         (fragment(f"n{i}", tokens, relevance_score=rel, detail_depth=depth, tier=tier), score)
         for i, (tokens, score, rel, depth, tier) in enumerate(parts)
@@ -236,6 +242,7 @@ def test_the_number_of_fragments_is_an_upper_bound_and_the_rest_is_beyond_it_f7(
 
 
 def test_a_tier_does_not_exceed_its_quota_and_leaves_room_to_others_s6() -> None:
+    """S6.quotas."""
     hot = [fragment(f"h{i}", 40, tier="hot") for i in range(3)]
     cold = fragment("c", 40, tier="cold")
     rules = PackingRules(tier_budget={"hot": 80})
@@ -268,6 +275,7 @@ def test_a_quota_is_freed_by_what_gives_way_to_a_text_that_holds_it_s6_f9() -> N
 
 
 def test_a_lower_rendering_from_the_pool_is_read_in_place_of_a_misfit_f4() -> None:
+    """D1-20."""
     deep, low = fragment("n", 900), fragment("n", 60, detail_depth=5, resource="other")
     packing = pack(ranked(deep), 100, alternatives={("n", ""): [low]})
     assert packing.kept == (low,)
@@ -291,6 +299,7 @@ def test_a_lower_rendering_from_the_pool_is_read_in_place_of_a_misfit_f4() -> No
 def test_each_step_stands_for_the_deepest_rendering_at_or_below_it_f3(
     steps: tuple[int, ...], budget: int, depth: int | None
 ) -> None:
+    """F3.steps, F4."""
     texts = {0: 10, 2: 30, 4: 50, 6: 70, 9: 90}
     source = Renderings(n={d: " ".join([f"d{d}"] * size) for d, size in texts.items()})
     full = fragment("n", 90, relevance_score=0.7, metadata={"k": "v"})
@@ -304,6 +313,7 @@ def test_each_step_stands_for_the_deepest_rendering_at_or_below_it_f3(
 
 
 def test_renderings_below_the_least_size_are_not_read_but_small_fragments_are_f3() -> None:
+    """F3.least."""
     source = Renderings(n={0: "a b c", 9: "x " * 90})
     assert BudgetPacker(renderings=source).pack(ranked(fragment("n", 90)), 50) == []
     small = BudgetPacker(renderings=source, min_fragment_tokens=3)
@@ -337,6 +347,7 @@ def test_the_ledger_names_the_cheapest_rendering_that_was_tried_f7() -> None:
 
 
 def test_renderings_are_not_fetched_once_the_budget_is_full() -> None:
+    """D4-34."""
     source = Renderings(**{f"n{i}": {0: "a " * 10, 9: "x " * 20} for i in range(50)})
     found = [fragment(f"n{i}", 20) for i in range(50)]
     packing = pack(ranked(*found), 45, renderings=source)
@@ -370,6 +381,7 @@ def test_line_ends_and_blank_edges_do_not_hide_a_contained_text_f9_crlf_twins() 
 
 
 def test_equal_texts_of_two_nodes_stay_two_f1() -> None:
+    """F1.uris."""
     twins = [fragment(name, 5, "the same", resource="f") for name in "ab"]
     assert pack(ranked(*twins), 100).kept == tuple(twins)
 
@@ -450,6 +462,7 @@ def test_an_index_of_many_texts_finds_what_comparing_each_would_find_f9(
 
 
 def test_a_bare_text_that_fits_exactly_is_packed_s4() -> None:
+    """S4.layout."""
     found = [fragment("a", 3, "one two three"), fragment("b", 2, "four five")]
     assert pack(ranked(*found), 5, pricing=Pricing(Words(), layout="bare")).kept == tuple(found)
     packing = pack(ranked(*found), 4, pricing=Pricing(Words(), layout="bare"))
@@ -467,6 +480,7 @@ def test_there_is_one_separator_fewer_than_texts_s4() -> None:
 
 
 def test_headers_are_priced_in_the_payload_layout_s4() -> None:
+    """S4.layout."""
     found = [fragment("a", 3, "one two three"), fragment("b", 2, "four five")]
     assert len(pack(ranked(*found), 9, pricing=Pricing(Words())).kept) == 2
     packing = pack(ranked(*found), 8, pricing=Pricing(Words()))
@@ -496,6 +510,7 @@ def test_a_text_whose_declared_count_is_too_large_is_never_counted_s4() -> None:
 
 
 def test_a_count_declared_too_small_does_not_help_a_text_in_s4() -> None:
+    """S4.declared."""
     liar = fragment("liar", 1, "word " * 50)
     honest = fragment("honest", 4, "just four words here")
     packing = pack(ranked(liar, honest), 30, pricing=Pricing(Words()))
@@ -514,6 +529,7 @@ def test_many_counts_declared_too_small_count_few_texts() -> None:
 
 
 def test_a_count_declared_too_large_counts_as_declared_s4() -> None:
+    """S4.declared."""
     found = [fragment("a", 10, "one"), fragment("b", 10, "two")]
     assert pack(ranked(*found), 20, pricing=Pricing(Words())).kept == tuple(found)
     assert pack(ranked(*found), 19, pricing=Pricing(Words())).kept == (found[0],)
@@ -596,6 +612,7 @@ def test_no_text_ever_exceeds_its_budget_and_every_candidate_is_accounted_for_s4
 def test_as_many_tokens_more_as_the_ledger_says_admit_another_one_f7(
     sizes: list[int], available: int, counts: bool
 ) -> None:
+    """F7.next."""
     found = [fragment(f"n{i}", size, "w " * size) for i, size in enumerate(sizes)]
 
     def packed(budget: int) -> Packing:

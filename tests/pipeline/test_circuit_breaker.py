@@ -55,6 +55,7 @@ def test_s8_it_stays_open_until_the_reset_time_has_passed() -> None:
 
 
 def test_s8_half_open_lets_exactly_one_probe_through() -> None:
+    """S8.half."""
     time = Time()
     breaker = opened(time)
     time.now = 60.0
@@ -64,6 +65,7 @@ def test_s8_half_open_lets_exactly_one_probe_through() -> None:
 
 
 def test_s8_a_failed_probe_reopens_it_for_the_whole_reset_time() -> None:
+    """S8.half."""
     time = Time()
     breaker = opened(time)
     time.now = 70.0
@@ -76,6 +78,7 @@ def test_s8_a_failed_probe_reopens_it_for_the_whole_reset_time() -> None:
 
 
 def test_s8_a_probe_that_succeeds_closes_it_and_forgets_the_failures() -> None:
+    """S8.half."""
     time = Time()
     breaker = opened(time)
     time.now = 60.0
@@ -88,6 +91,7 @@ def test_s8_a_probe_that_succeeds_closes_it_and_forgets_the_failures() -> None:
 
 
 def test_s8_a_cancelled_call_is_no_failure_and_no_success() -> None:
+    """S8.cancelled."""
     breaker = CircuitBreaker(3, 60.0, clock=Time())
     run(breaker, "FFCC")
     assert breaker.state == "closed"
@@ -129,6 +133,7 @@ def test_a_reset_time_of_zero_probes_at_once() -> None:
 
 
 def test_s8_of_many_threads_one_gets_the_probe() -> None:
+    """S8.shared."""
     time = Time()
     breaker = opened(time)
     time.now = 60.0
@@ -144,6 +149,7 @@ def test_s8_of_many_threads_one_gets_the_probe() -> None:
 
 
 def test_s8_no_failure_of_many_threads_is_lost() -> None:
+    """S8.shared."""
     breaker = CircuitBreaker(64, 60.0, clock=Time())
     permits = [breaker.acquire() for _ in range(64)]
     with ThreadPoolExecutor(8) as pool:

@@ -7,6 +7,7 @@ from acms_adapters.pipeline import Composition, SkeletonCompressorService
 
 
 def test_the_skeleton_service_is_made_once() -> None:
+    """D2-3."""
     composition = Composition()
     service = composition.skeleton_compressor_service
     assert isinstance(service, SkeletonCompressorService)
@@ -14,6 +15,7 @@ def test_the_skeleton_service_is_made_once() -> None:
 
 
 def test_threads_that_ask_at_once_get_one_service() -> None:
+    """D2-3."""
     composition = Composition()
     barrier = threading.Barrier(8)
     found: list[SkeletonCompressorService] = []
@@ -38,6 +40,7 @@ def test_two_compositions_share_nothing() -> None:
 
 
 def test_the_service_keeps_no_state_between_calls() -> None:
+    """D2-1."""
     service = Composition().skeleton_compressor_service
     first = ContextFragment(uko_node="a", content="a", token_count=10, fragment_id="a")
     other = ContextFragment(uko_node="b", content="b", token_count=10, fragment_id="b")

@@ -67,6 +67,7 @@ def chain(stub: Any, **behaviour: Callable[..., Any]) -> dict[str, Any]:
 
 
 def test_the_documented_call_works_as_printed(coordinate: Any, stub: Any) -> None:
+    """M2.dict, D1-1, D1-2, D1-3."""
     given: list[Any] = []
     strategy_a = stub(
         "relevance", 0.5, uses_vector=True, assemble=lambda *asked: given.extend(asked) or []
@@ -98,6 +99,7 @@ def test_the_documented_call_works_as_printed(coordinate: Any, stub: Any) -> Non
 
 
 def test_the_documented_defaults_are_the_defaults() -> None:
+    """D1-24, D1-25, D1-26, D1-27, D1-28, D1-29, D6-38."""
     config = CoordinatorConfig()
     assert (config.min_useful_budget, config.executor_timeout) == (64, 30.0)
     assert (config.executor_max_workers, config.circuit_breaker_threshold) == (4, 3)
@@ -108,6 +110,7 @@ def test_the_documented_defaults_are_the_defaults() -> None:
 
 
 def test_s5_the_budget_is_shared_by_confidence(coordinate: Any, stub: Any) -> None:
+    """D1-3, D1-4."""
     a, b = stub("a", 0.8), stub("b", 0.2)
     result = coordinate(StrategyCoordinator(), {}, [b, a], 1000)
     assert result.allocations == [("a", 0.8, 800), ("b", 0.2, 200)]
@@ -115,6 +118,7 @@ def test_s5_the_budget_is_shared_by_confidence(coordinate: Any, stub: Any) -> No
 
 
 def test_s6_a_strategy_whose_share_is_too_small_is_not_run(coordinate: Any, stub: Any) -> None:
+    """D1-6."""
     small = stub("small", 0.05)
     result = coordinate(StrategyCoordinator(), {}, [stub("big", 0.95), small], 1000)
     assert result.allocations == [("big", 0.95, 1000)]
@@ -139,6 +143,7 @@ def test_s3_what_lies_beyond_a_share_is_the_reserve(coordinate: Any, stub: Any) 
 def test_s3_f7_without_reserve_it_is_accounted_for_as_beyond_the_share(
     coordinate: Any, stub: Any
 ) -> None:
+    """S3.spec."""
     pool = [fragment("fits", 80, relevance_score=0.9), fragment("beyond", 80)]
     coordinator = StrategyCoordinator(CoordinatorConfig(reserve=False))
     result = coordinate(coordinator, {}, [stub("a", assemble=lambda *_: pool)], 100)
@@ -189,6 +194,7 @@ def test_s9_whatever_parts_fail_the_others_answer_and_the_failures_are_named(
     bad: tuple[int, ...],
     first: int,
 ) -> None:
+    """S9.coordinate, D1-12."""
     ways = [("error", raising), ("timeout", deaf(fake_clock, never)), ("invalid", lambda *_: 42)]
     names = ["a", "b", "c", "d"]
     expected, strategies = {}, []
@@ -251,6 +257,7 @@ def test_s9_a_strategy_that_fails_when_looked_at_is_a_failure_too(
 
 
 def test_s9_nothing_found_is_an_answer(coordinate: Any, stub: Any) -> None:
+    """S9.nothing."""
     result = coordinate(StrategyCoordinator(), {}, [stub("a", assemble=lambda *_: [])], 100)
     assert result.fragments == []
     assert result.strategies_used == ["a"]
@@ -265,6 +272,8 @@ def test_s9_no_strategies_at_all_give_an_empty_result(coordinate: Any) -> None:
 def test_s7_a_late_delivery_is_dropped_and_accounted_for(
     coordinate: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """S7.late."""
+
     def slow(*_: Any) -> Any:
         fake_clock.now += 11  # and nobody is woken: the delivery comes before anybody looks
         return [fragment("too late"), fragment("beyond", 5000)]
@@ -283,6 +292,7 @@ def test_s7_a_late_delivery_is_dropped_and_accounted_for(
 def test_s7_a_delivery_that_arrives_while_others_still_run_is_accounted_for_as_late(
     coordinate: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """S7.late."""
     given_up, delivered = threading.Event(), threading.Event()
 
     def slow(*_: Any) -> Any:
@@ -321,6 +331,8 @@ def test_s7_a_delivery_that_arrives_while_others_still_run_is_accounted_for_as_l
 def test_s7_the_deadline_is_the_largest_timeout_of_the_selected_strategies(
     coordinate: Any, stub: Any, fake_clock: Any, never: threading.Event
 ) -> None:
+    """S7.deadline."""
+
     def hang(*_: Any) -> Any:
         fake_clock.advance(21)
         never.wait(GUARD_SECONDS)
@@ -355,6 +367,7 @@ def test_an_interrupt_reaches_the_caller(stub: Any, error: BaseException) -> Non
 def test_s8_a_strategy_that_fails_three_times_is_left_alone_and_listed(
     coordinate: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """D1-10."""
     bad, good = stub("bad", 0.5, assemble=raising), stub("good", 0.5)
     coordinator = StrategyCoordinator(clock=fake_clock)
 
@@ -407,6 +420,7 @@ def test_s8_each_coordinator_has_its_own_circuits(coordinate: Any, stub: Any) ->
 
 
 def test_s10_what_fails_falls_to_the_next_of_the_chain(coordinate: Any, stub: Any) -> None:
+    """D4-73, D6-38."""
     registered = chain(stub, arce=raising, breadth_depth_navigator=raising)
     result = coordinate(
         StrategyCoordinator(), {}, [registered["arce"]], 1000, backends=ALL, registered=registered
@@ -419,6 +433,7 @@ def test_s10_what_fails_falls_to_the_next_of_the_chain(coordinate: Any, stub: An
 
 
 def test_s10_members_without_their_backends_are_passed_over(coordinate: Any, stub: Any) -> None:
+    """D3-29."""
     registered = chain(stub)
     result = coordinate(
         StrategyCoordinator(),
@@ -454,6 +469,7 @@ def test_s10_an_open_circuit_falls_to_the_next_of_the_chain(coordinate: Any, stu
 def test_s10_a_strategy_outside_the_chain_falls_to_the_best_below_its_quality(
     coordinate: Any, stub: Any
 ) -> None:
+    """S10.outside."""
     registered = chain(stub)
     custom = stub("custom", 0.9, quality=0.75, assemble=raising)
     result = coordinate(
@@ -464,6 +480,7 @@ def test_s10_a_strategy_outside_the_chain_falls_to_the_best_below_its_quality(
 
 
 def test_s10_below_the_lowest_quality_nobody_stands_in(coordinate: Any, stub: Any) -> None:
+    """S10.outside."""
     registered = chain(stub)
     custom = stub("custom", 0.9, quality=0.3, assemble=raising)
     result = coordinate(
@@ -545,6 +562,8 @@ def test_s8_a_missing_backend_is_no_failure_for_the_circuit(coordinate: Any, stu
 def test_s10_the_chain_is_tried_within_the_deadline_only(
     coordinate: Any, stub: Any, fake_clock: Any, never: threading.Event
 ) -> None:
+    """S10.deadline."""
+
     def hang(*_: Any) -> Any:
         fake_clock.advance(31)
         never.wait(GUARD_SECONDS)
@@ -567,6 +586,7 @@ def test_s10_the_chain_is_tried_within_the_deadline_only(
 
 
 def test_s10_the_chain_can_be_another_one(coordinate: Any, stub: Any) -> None:
+    """D6-39."""
     coordinator = StrategyCoordinator(CoordinatorConfig(fallback_chain=("first", "second")))
     strategies = [stub("first", assemble=raising), stub("second", 0.0)]
     registered = [stub("second", 0.1)]
@@ -575,6 +595,7 @@ def test_s10_the_chain_can_be_another_one(coordinate: Any, stub: Any) -> None:
 
 
 def test_s10_the_whole_chain_may_fail(coordinate: Any, stub: Any) -> None:
+    """S9.coordinate."""
     registered = chain(
         stub,
         arce=raising,
@@ -592,6 +613,7 @@ def test_s10_the_whole_chain_may_fail(coordinate: Any, stub: Any) -> None:
 def test_s10_the_default_strategy_runs_when_no_candidate_qualifies(
     coordinate: Any, stub: Any
 ) -> None:
+    """S10.default."""
     registered = chain(stub)
     result = coordinate(
         StrategyCoordinator(),
@@ -608,6 +630,7 @@ def test_s10_the_default_strategy_runs_when_no_candidate_qualifies(
 def test_s10_a_default_that_is_not_available_falls_down_the_chain_without_a_failure(
     coordinate: Any, stub: Any
 ) -> None:
+    """S10.default, D3-29, D3-30."""
     result = coordinate(
         StrategyCoordinator(),
         {},
@@ -640,6 +663,7 @@ def test_s10_without_a_default_nothing_runs_when_no_candidate_qualifies(
 def test_s5_a_hinted_strategy_without_its_backend_is_a_failure_and_is_replaced(
     coordinate: Any, stub: Any
 ) -> None:
+    """D3-30."""
     registered = chain(stub)
     result = coordinate(
         StrategyCoordinator(),
@@ -668,6 +692,7 @@ def test_s5_an_unhinted_strategy_without_its_backend_is_no_failure(
 
 
 def test_s2_a_named_strategy_runs_whatever_its_confidence(coordinate: Any, stub: Any) -> None:
+    """S2.named."""
     named = stub("named", raising, quality=0.4)
     result = coordinate(
         StrategyCoordinator(), {}, [stub("other")], 1000, registered=[named], named="named"
@@ -692,6 +717,7 @@ def test_s2_a_name_nobody_knows_is_an_error_that_names_the_near_one(stub: Any) -
 
 
 def test_s13_a_strategy_that_is_switched_off_is_not_asked(coordinate: Any, stub: Any) -> None:
+    """S2.named, D6-44."""
     coordinator = StrategyCoordinator(
         CoordinatorConfig(limits={"off": StrategyOptions(enabled=False)})
     )
@@ -784,6 +810,7 @@ def test_a_question_alone_is_a_request_too(coordinate: Any, stub: Any) -> None:
 def test_an_unknown_hint_is_logged_and_does_no_harm(
     coordinate: Any, stub: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """S5.unknown."""
     with caplog.at_level(logging.WARNING, logger="acms_adapters"):
         result = coordinate(
             StrategyCoordinator(), {"preferred_strategies": ["nobody"]}, [stub("a")], 100
@@ -842,6 +869,7 @@ def test_a_configuration_out_of_range_names_the_field(wrong: dict[str, Any]) -> 
 
 
 def test_s6_a_cap_below_the_smallest_useful_share_is_refused() -> None:
+    """S6.cap."""
     with pytest.raises(ValueError, match=r"at least min_useful_budget \(64\), not 63"):
         CoordinatorConfig(per_strategy_max_cap=63)
     assert CoordinatorConfig(per_strategy_max_cap=64).per_strategy_max_cap == 64
@@ -917,6 +945,7 @@ async def test_polling_never_blocks_the_event_loop(stub: Any) -> None:
 
 
 def test_s7_all_strategies_are_polled_and_run_at_the_same_time(coordinate: Any, stub: Any) -> None:
+    """D4-24."""
     polled, run = threading.Barrier(4), threading.Barrier(4)
 
     def confidence(*_: Any) -> float:

@@ -52,6 +52,7 @@ def depths(fragments: Sequence[ContextFragment]) -> list[int]:
 
 
 def test_without_a_request_the_deepest_stays_even_when_it_cannot_fit_f10() -> None:
+    """D1-16."""
     pool = [fragment(2), fragment(9, token_count=5_000), fragment(4)]
     assert depths(DetailDepthResolver().resolve(pool, 100)) == [9]
 
@@ -64,6 +65,7 @@ def test_without_a_request_other_renderings_are_not_asked_for_f10() -> None:
 
 
 def test_equal_depths_give_way_to_the_more_relevant() -> None:
+    """D1-17."""
     weak, strong = fragment(relevance_score=0.2), fragment(relevance_score=0.3, content="other")
     assert DetailDepthResolver().resolve([weak, strong], 100) == [strong]
 
@@ -83,17 +85,20 @@ def test_other_locations_of_a_node_are_other_texts_f8() -> None:
 def test_a_level_takes_the_deepest_at_or_below_it_plus_the_boost_of_hot_f10(
     level: int, tier: Any, chosen: int
 ) -> None:
+    """F10.level, D4-30, D4-31, D5-26."""
     pool = [fragment(d, tier=tier) for d in (2, 4, 6, 9)]
     request = ContextRequest(detail_level=level)
     assert depths(DetailDepthResolver().resolve(pool, 1_000, request)) == [chosen]
 
 
 def test_below_the_shallowest_the_shallowest_is_taken_f10() -> None:
+    """F10.level."""
     request = {"detail_level": 1}
     assert depths(DetailDepthResolver().resolve([fragment(9), fragment(4)], 99, request)) == [4]
 
 
 def test_an_unset_level_takes_the_fullest_that_fits_m3() -> None:
+    """M3.detail, D5-24."""
     pool = [fragment(2, token_count=10), fragment(4, token_count=90), fragment(9, token_count=101)]
     resolver = DetailDepthResolver()
     assert depths(resolver.resolve(pool, 100, ContextRequest())) == [4]
@@ -101,6 +106,7 @@ def test_an_unset_level_takes_the_fullest_that_fits_m3() -> None:
 
 
 def test_of_the_wanted_depths_one_that_fits_is_preferred() -> None:
+    """D4-29, D5-27."""
     pool = [fragment(2, token_count=10), fragment(4, token_count=200), fragment(9, token_count=50)]
     request = ContextRequest(detail_level=4)
     assert depths(DetailDepthResolver().resolve(pool, 100, request)) == [2]
@@ -109,6 +115,7 @@ def test_of_the_wanted_depths_one_that_fits_is_preferred() -> None:
 
 
 def test_without_a_look_at_the_budget_the_default_depth_is_wanted() -> None:
+    """D5-25."""
     pool = [fragment(d) for d in (2, 4, 9)]
     unaware = DetailDepthResolver(default_depth=3, hot_tier_boost=2, budget_aware=False)
     assert depths(unaware.resolve(pool, 1_000, ContextRequest())) == [2]
@@ -117,6 +124,7 @@ def test_without_a_look_at_the_budget_the_default_depth_is_wanted() -> None:
 
 
 def test_a_level_is_fetched_in_place_of_what_was_found_and_the_identity_stays_f4() -> None:
+    """D4-68."""
     found = fragment(9, relevance_score=0.7, metadata={"k": 1})
     resolver = DetailDepthResolver(renderings=Renderings(n={0: 1, 4: 3, 9: 50}))
     (chosen,) = resolver.resolve([found], 1_000, ContextRequest(detail_level=5))
@@ -130,6 +138,7 @@ def test_a_level_is_fetched_in_place_of_what_was_found_and_the_identity_stays_f4
 def test_the_shallowest_there_is_stands_in_for_a_level_below_it_f10(
     found: int, chosen: int
 ) -> None:
+    """F10.level."""
     resolver = DetailDepthResolver(renderings=Renderings(n={4: 3, 6: 5, 9: 50}))
     request = ContextRequest(detail_level=2)
     assert depths(resolver.resolve([fragment(found)], 1_000, request)) == [chosen]

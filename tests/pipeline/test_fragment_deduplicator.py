@@ -24,6 +24,7 @@ def found_by(strategy: str, score: float, **fields: Any) -> ContextFragment:
 
 
 def test_the_documented_call_keeps_the_first_and_the_only_one() -> None:
+    """D1-15, D5-19, D5-20."""
     first, twin = fragment(relevance_score=0.9), fragment(relevance_score=0.4)
     other = fragment("m")
     kept = FragmentDeduplicator().deduplicate(
@@ -33,6 +34,7 @@ def test_the_documented_call_keeps_the_first_and_the_only_one() -> None:
 
 
 def test_the_same_text_under_two_nodes_stays_two_f1() -> None:
+    """F1.uris."""
     assert len(FragmentDeduplicator().deduplicate([fragment("a"), fragment("b")])) == 2
 
 
@@ -47,6 +49,7 @@ def test_texts_that_differ_in_their_line_ends_are_one_f1_crlf_twins(ends: str) -
 
 
 def test_the_most_relevant_stays_then_the_hotter_then_the_newer_f1() -> None:
+    """F1.stays."""
     best = fragment(relevance_score=0.9, tier="cold")
     hot = fragment(relevance_score=0.5, tier="hot")
     newer = fragment(relevance_score=0.5, created_at=NOON + timedelta(seconds=1))
@@ -58,18 +61,21 @@ def test_the_most_relevant_stays_then_the_hotter_then_the_newer_f1() -> None:
 
 
 def test_equal_twins_are_told_apart_by_their_text_not_by_their_place_f1() -> None:
+    """F1.stays."""
     unix, windows = fragment(content="a\n"), fragment(content="a\r\n")
     forwards = FragmentDeduplicator().deduplicate([unix, windows])
     assert forwards == FragmentDeduplicator().deduplicate([windows, unix]) == [unix]
 
 
 def test_first_seen_keeps_what_came_first() -> None:
+    """D5-21."""
     first, better = fragment(relevance_score=0.1), fragment(relevance_score=0.9)
     kept = FragmentDeduplicator(strategy="first_seen").deduplicate([first, better])
     assert kept == [first]
 
 
 def test_most_recent_keeps_the_newest_then_the_most_relevant() -> None:
+    """D5-22."""
     old = fragment(relevance_score=0.9, created_at=NOON - timedelta(days=1))
     weak, strong = fragment(relevance_score=0.2), fragment(relevance_score=0.3)
     assert FragmentDeduplicator().deduplicate([old, weak, strong], "most_recent") == [strong]
@@ -84,6 +90,7 @@ def test_an_unknown_strategy_is_refused_by_name(strategy: Any) -> None:
 
 
 def test_the_one_that_stays_remembers_where_all_others_came_from_f1() -> None:
+    """F1.merged, D4-28."""
     (kept,) = FragmentDeduplicator().deduplicate(
         [found_by("keyword", 0.4), found_by("vector", 0.8), found_by("graph", 0.6)]
     )
@@ -93,6 +100,7 @@ def test_the_one_that_stays_remembers_where_all_others_came_from_f1() -> None:
 
 
 def test_each_provenance_is_remembered_once_and_without_nesting_f1() -> None:
+    """F1.merged."""
     (once,) = FragmentDeduplicator().deduplicate([found_by("a", 0.4), found_by("b", 0.5)])
     (twice,) = FragmentDeduplicator().deduplicate([once, found_by("a", 0.4), found_by("c", 0.6)])
     assert [other.strategy for other in twice.provenance.merged] == ["a", "b"]
@@ -105,6 +113,7 @@ def test_twins_from_one_place_leave_the_fragment_as_it_was() -> None:
 
 
 def test_provenance_is_left_alone_when_merging_is_off() -> None:
+    """D5-23."""
     dedup = FragmentDeduplicator(merge_provenance=False)
     (kept,) = dedup.deduplicate([found_by("a", 0.4), found_by("b", 0.5)])
     assert kept.provenance.merged == ()

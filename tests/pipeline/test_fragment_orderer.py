@@ -49,15 +49,18 @@ FOUND = [
     ],
 )
 def test_each_strategy_has_its_order(strategy: Any, expected: str) -> None:
+    """D4-35, D5-36, D5-37, D5-38."""
     assert nodes(FragmentOrderer().order(fragments=FOUND, strategy=strategy)) == expected
     assert nodes(FragmentOrderer(strategy).order(FOUND)) == expected
 
 
 def test_tiers_come_first_unless_told_otherwise() -> None:
+    """D5-39."""
     assert nodes(FragmentOrderer().order(FOUND)) == "adcb"
 
 
 def test_a_custom_order_sorts_by_its_key() -> None:
+    """D4-35, D5-40."""
     orderer = FragmentOrderer("custom", key=lambda f: f.created_at)
     assert nodes(orderer.order(FOUND)) == "acbd"
 

@@ -30,11 +30,13 @@ def only(**weights: float) -> FragmentScorer:
 
 
 def test_the_documented_weights_are_the_defaults() -> None:
+    """D5-29, D5-30, D5-31, D5-32."""
     assert ScorerWeights() == ScorerWeights(relevance=0.4, tier=0.3, recency=0.2, plan=0.1)
     assert ScorerWeights().resource == 0.0
 
 
 def test_a_score_is_the_weighted_sum_over_the_best_one_f2() -> None:
+    """D4-32, D5-28."""
     plan = PlanContext(plan_id="child", ancestors=("parent", "root"))
     found = [
         # .4 x .9 + .3 x 1 + .2 x 1 + .1 x .5 = .91
@@ -56,11 +58,13 @@ def test_a_score_is_the_weighted_sum_over_the_best_one_f2() -> None:
 
 @pytest.mark.parametrize(("tier", "score"), [("hot", 1.0), ("warm", 0.5), ("cold", 0.0)])
 def test_tiers_count_one_a_half_and_nothing_f2(tier: Any, score: float) -> None:
+    """F2.tier."""
     scored = only(tier=1).score([fragment("a", tier="hot"), fragment("b", tier=tier)])
     assert scores(scored)["b"] == score
 
 
 def test_recency_halves_every_thirty_days_against_the_newest_fragment_f2() -> None:
+    """F2.recency."""
     found = [fragment(str(d), created_at=NOON - timedelta(days=d)) for d in (0, 15, 30, 90)]
     assert scores(only(recency=1).score(found)) == {
         "0": 1.0,
@@ -71,6 +75,7 @@ def test_recency_halves_every_thirty_days_against_the_newest_fragment_f2() -> No
 
 
 def test_recency_is_measured_from_as_of_and_nothing_is_newer_f2() -> None:
+    """F2.recency."""
     request = ContextRequest(as_of=NOON - timedelta(days=30))
     found = [fragment(str(d), created_at=NOON - timedelta(days=d)) for d in (0, 30, 60)]
     assert scores(only(recency=1).score(found, request=request)) == {"0": 1, "30": 1, "60": 0.5}
@@ -82,6 +87,7 @@ def test_a_naive_time_counts_as_utc_m8() -> None:
 
 
 def test_a_focus_node_counts_one_whichever_way_it_is_named_f2() -> None:
+    """F2.plan."""
     found = [fragment("plan"), fragment("request"), fragment("neither")]
     scored = only(plan=1).score(
         found, PlanContext(focus_nodes=("plan",)), ContextRequest(focus_nodes=("request",))
@@ -90,6 +96,7 @@ def test_a_focus_node_counts_one_whichever_way_it_is_named_f2() -> None:
 
 
 def test_each_step_up_the_plans_halves_and_strangers_count_nothing_f2() -> None:
+    """F2.plan."""
     plan = {"plan_id": "me", "ancestors": ("up", "top")}
     found = [fragment(name, metadata={"plan_id": name}) for name in ("me", "up", "top", "other")]
     scored = only(plan=1).score([*found, fragment("odd", metadata={"plan_id": 7})], plan)
@@ -102,6 +109,7 @@ def test_the_plan_of_the_request_is_used_when_none_is_given() -> None:
 
 
 def test_resource_affinity_exists_and_weighs_nothing_by_default_f2() -> None:
+    """F2.resource, D4-32."""
     test = FragmentProvenance(resource_uri="t", resource_type="test")
     found = [fragment("a", provenance=test), fragment("b", metadata={"resource_type": "test"})]
     found.append(fragment("c"))
@@ -111,12 +119,14 @@ def test_resource_affinity_exists_and_weighs_nothing_by_default_f2() -> None:
 
 
 def test_only_the_ratios_of_the_weights_matter_f2() -> None:
+    """F2.weights."""
     found = [fragment(str(i), relevance_score=i / 10, tier="hot") for i in range(10)]
     tenfold = ScorerWeights(relevance=4, tier=3, recency=2, plan=1)
     assert FragmentScorer(tenfold).score(found) == FragmentScorer().score(found)
 
 
 def test_small_scores_keep_their_order_because_they_are_scaled_before_rounding_f2() -> None:
+    """F2.round."""
     found = [fragment(str(i), relevance_score=i * 1e-9) for i in (1, 3, 2)]
     scored = only(relevance=1).score(found)
     assert [(f.uko_node, score) for f, score in scored] == [

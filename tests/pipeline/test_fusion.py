@@ -94,6 +94,7 @@ def reasons(result: FusionResult) -> dict[str, LeftOut]:
 
 
 def test_the_documented_call_reports_what_it_did() -> None:
+    """S4.engine, D1-13, D1-14, D1-15, D1-16, D5-49."""
     engine = FusionEngine(config=FusionConfig(overage_guard_enabled=True, min_fragment_tokens=10))
     found = [
         fragment("a", 100, 0.9),
@@ -112,6 +113,7 @@ def test_the_documented_call_reports_what_it_did() -> None:
 
 
 def test_the_documented_defaults_hold() -> None:
+    """F2.none, D1-30, D1-31, D1-32, D1-33."""
     config = FusionConfig()
     assert config.scorer_weights is None
     assert config.depth_fallback_steps == (9, 4, 2, 0)
@@ -121,6 +123,7 @@ def test_the_documented_defaults_hold() -> None:
 
 
 def test_every_documented_figure_is_there() -> None:
+    """D1-14."""
     names = {field.name for field in dataclass_fields(FusionResult)}
     assert names >= {
         "fragments",
@@ -134,6 +137,7 @@ def test_every_documented_figure_is_there() -> None:
 
 
 def test_fragments_are_sorted_by_relevance_then_depth_then_size() -> None:
+    """F2.none, D1-18."""
     found = [
         fragment("small", 5, 0.5, detail_depth=4),
         fragment("large", 6, 0.5, detail_depth=4),
@@ -144,6 +148,7 @@ def test_fragments_are_sorted_by_relevance_then_depth_then_size() -> None:
 
 
 def test_tiers_do_not_matter_to_the_engine_alone_f3() -> None:
+    """F3.tier."""
     found = [fragment("hot", 50, 0.1, tier="hot"), fragment("cold", 50, 0.9, tier="cold")]
     assert nodes(FusionEngine().fuse(found, 50)) == ["cold"]
     pipeline = FusionEngine(FusionConfig(tier_priority=("hot", "warm", "cold")))
@@ -182,6 +187,7 @@ def test_a_node_bigger_than_the_budget_is_read_lower_or_left_out_with_its_number
 
 
 def test_a_lower_rendering_of_the_pool_is_read_when_the_deepest_does_not_fit() -> None:
+    """D1-20."""
     deep, low = fragment("n", 900, 0.9), fragment("n", 80, 0.1, text="less", detail_depth=4)
     result = FusionEngine().fuse([deep, low], 100)
     assert [f.fragment_id for f in result.fragments] == [low.fragment_id]
@@ -208,6 +214,7 @@ def test_reserve_competes_with_the_rest_for_the_whole_budget_s3() -> None:
 
 
 def test_a_threshold_and_excluded_tiers_of_the_request_replace_those_configured_m2() -> None:
+    """M2.filters, D4-69, D4-70."""
     found = [
         fragment("low", 5, 0.2),
         fragment("cold", 5, 0.9, tier="cold"),
@@ -256,6 +263,7 @@ def test_provenance_of_duplicates_survives_f1() -> None:
 
 
 def test_a_request_decides_the_depth_and_a_plan_the_score() -> None:
+    """D5-49."""
     source = Renderings(n={2: "a b c", 9: "x " * 20})
     request = {"detail_level": 2, "plan_context": {"focus_nodes": ["m"]}}
     engine = FusionEngine(FusionConfig(scorer_weights=ScorerWeights(relevance=0.1, plan=0.9)))
@@ -326,6 +334,7 @@ def test_the_real_tokenizer_agrees_with_the_payload_s4() -> None:
     ],
 )
 def test_what_is_kept_is_read_in_the_order_wanted(order: Any, expected: str) -> None:
+    """D5-49."""
     found = [
         fragment("a", 5, 0.2, tier="hot", created_at=NOON - timedelta(days=3)),
         fragment("b", 5, 0.9, tier="cold", created_at=NOON - timedelta(days=1)),
@@ -376,6 +385,7 @@ def test_a_configuration_that_cannot_be_is_refused(options: dict[str, Any]) -> N
 
 
 def test_tier_budgets_may_be_named_as_documented_s6() -> None:
+    """S6.quotas, D4-63."""
     config = FusionConfig(tier_budget={"hot_tier": 10, "cold": 5})
     assert config.tier_budget == {"hot": 10, "cold": 5}
     found = [fragment("a", 6, tier="hot"), fragment("b", 6, tier="cold"), fragment("c", 9)]
@@ -386,6 +396,7 @@ def test_tier_budgets_may_be_named_as_documented_s6() -> None:
 
 
 def test_the_guard_drops_the_least_relevant_first_and_says_so(caplog: Any) -> None:
+    """D1-21, D1-22, D1-23."""
     found = [fragment("a", 50, 0.9), fragment("b", 50, 0.1), fragment("c", 50, 0.5)]
     with caplog.at_level(logging.WARNING, logger="acms_adapters"):
         outcome = guard_overage(found, 60)
@@ -410,6 +421,7 @@ def test_the_guard_goes_by_the_text_that_is_read_s4() -> None:
 
 
 def test_the_guard_has_nothing_to_do_after_the_packer(caplog: Any) -> None:
+    """S4.guard."""
     found = [fragment(f"n{i}", 1, text="many words " * i) for i in range(1, 20)]
     for enabled in (True, False):
         engine = FusionEngine(FusionConfig(overage_guard_enabled=enabled))
@@ -477,6 +489,7 @@ def test_every_promise_holds_for_any_input(
     limit: int | None,
     data: Any,
 ) -> None:
+    """F7."""
     before = [f.model_dump_json() for f in found]
     options: dict[str, Any] = {
         "request": request,
@@ -574,6 +587,7 @@ print(sha256(render(result.fragments).encode()).hexdigest(), len(result.fragment
 
 
 def test_any_process_reads_the_same_m9() -> None:
+    """M9.process, D4-2."""
     seen = {
         subprocess.run(
             [sys.executable, "-c", PROGRAM],
@@ -638,6 +652,7 @@ def test_ten_times_as_many_fragments_need_no_more_comparisons_of_texts() -> None
 
 
 def test_relevance_never_rises_along_the_packing_order() -> None:
+    """D1-19."""
     found = [fragment(f"n{i}", 3, (i * 7 % 11) / 11) for i in range(30)]
     kept = FusionEngine().fuse(found, 40).fragments
     assert all(a.relevance_score >= b.relevance_score for a, b in pairwise(kept))

@@ -76,6 +76,7 @@ def outlined(node: str, texts: dict[int, str]) -> BackendSet:
 
 class TestStrategy:
     def test_k4_a_parents_context_means_skeleton_unless_said_otherwise(self) -> None:
+        """K4.default."""
         assert inherited(child()).strategy == "skeleton"
         assert inherited(child()) == inherited(child(inherit_strategy="skeleton"))
 
@@ -84,11 +85,13 @@ class TestStrategy:
             assert inherited(child(None, inherit_strategy=strategy)) == Inheritance()
 
     def test_none_starts_fresh(self) -> None:
+        """D4-58."""
         result = inherited(child(inherit_strategy="none"))
         assert result == Inheritance()
         assert result.metadata is None
 
     def test_full_inherits_everything_that_fits_without_the_15_percent_cap(self) -> None:
+        """K4.full, D4-56."""
         result = inherited(child(inherit_strategy="full"), 1000)
         assert (result.strategy, len(result.fragments)) == ("full", 10)
         assert result.metadata is not None
@@ -97,6 +100,7 @@ class TestStrategy:
         assert result.left_out == ()
 
     def test_full_that_does_not_fit_falls_back_to_skeleton_and_tells_the_remainder(self) -> None:
+        """K4.full."""
         result = inherited(child(inherit_strategy="full"), 999)
         assert result == inherited(child(inherit_strategy="skeleton"), 999)
         assert ids(result) == ["f0"]
@@ -162,6 +166,7 @@ class TestRatio:
     """K4: the ratio of the request, else its plan, else the project, else 0.3."""
 
     def test_the_request_comes_first_then_the_plan_then_the_project(self) -> None:
+        """K4.ratio."""
         plan = PlanContext(skeleton_ratio=0.6)
         both = child(skeleton_ratio=0.9, plan_context=plan)
         assert skeleton_allowance(both, 100_000, 0.1) == 100
@@ -211,6 +216,7 @@ class TestRepetition:
     """K4: nothing inherited repeats what the child fetched."""
 
     def test_f1_the_same_node_and_text_is_not_inherited(self) -> None:
+        """K4.repeat."""
         own = PARENT.fragments[0].model_copy(update={"fragment_id": "own"})
         result = inherited(child(), fetched=[own])
         assert "f0" not in ids(result)
@@ -222,6 +228,7 @@ class TestRepetition:
         assert inherited(child(parent_of(lines)), fetched=[own]).fragments == ()
 
     def test_f9_a_text_inside_a_fetched_text_is_not_inherited(self) -> None:
+        """K4.repeat."""
         source = FragmentProvenance(resource_uri="project://app/a.py")
         part = fragment("part", content="    def m(self): ...", provenance=source)
         own = fragment("own", content="class A:\n    def m(self): ...\n", provenance=source)
@@ -343,6 +350,7 @@ class TestWhatIsWanted:
 
 class TestPlans:
     def test_the_receipt_goes_on_the_childs_plan(self) -> None:
+        """K4.receipt, D2-33."""
         result = inherited(child(skeleton_ratio=0.5))
         plan = Plan(title="child", parent="parent", skeleton_metadata=result.metadata)
         assert plan.as_cli_dict()["skeleton"] == {
@@ -363,6 +371,7 @@ class TestPlans:
         assert Plan(context_payload=payload).skeleton_metadata == result.metadata
 
     def test_the_parent_is_never_changed_and_siblings_are_apart(self) -> None:
+        """K4.apart."""
         parent = parent_of(fragment("a", metadata={"tags": ["x"]}))
         request = child(parent, inherit_strategy="full")
         before = copy.deepcopy(parent)
@@ -373,6 +382,7 @@ class TestPlans:
         assert second.fragments[0].metadata == {"tags": ["x"]}
 
     def test_a_disabled_compressor_inherits_the_whole_or_nothing(self) -> None:
+        """D5-46."""
         off = SkeletonCompressor(enabled=False)
         assert len(inherited(child(skeleton_ratio=0.0), compressor=off).fragments) == 10
         nothing = inherited(child(skeleton_ratio=0.1), compressor=off)

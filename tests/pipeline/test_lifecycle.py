@@ -76,6 +76,7 @@ def nodes(payload: Any) -> list[str]:
 
 
 def test_a_scope_goes_up_then_down_then_sideways(pipeline: ACMSPipeline) -> None:
+    """D4-51."""
     around = resolve_scope(ContextRequest(focus_nodes=[FOCUS]), pipeline.backends)
     assert [f.uko_node.removeprefix("project://shop") for f in around] == [
         "/limits.py#TokenBucket",
@@ -92,6 +93,7 @@ def test_a_scope_goes_up_then_down_then_sideways(pipeline: ACMSPipeline) -> None
 def test_a_scope_ends_when_the_budget_is_full_and_says_what_stayed_out(
     pipeline: ACMSPipeline,
 ) -> None:
+    """D4-53."""
     payload = pipeline.resolve_scope({"focus_nodes": [FOCUS]}, budget=80)
     assert payload.rendered_tokens <= 80
     assert "class TokenBucket" in payload.render()
@@ -99,6 +101,7 @@ def test_a_scope_ends_when_the_budget_is_full_and_says_what_stayed_out(
 
 
 def test_a_scope_keeps_to_the_wanted_resource_types(pipeline: ACMSPipeline) -> None:
+    """D4-52."""
     request = {"focus_nodes": ["project://shop"], "resource_types": ["document"]}
     found = pipeline.resolve_scope(request, budget=2000).fragments
     assert found
@@ -110,6 +113,7 @@ def test_a_focus_that_is_not_there_gives_an_empty_scope(pipeline: ACMSPipeline) 
 
 
 def test_a_payload_of_which_nothing_changed_comes_back_as_it_is(pipeline, do) -> None:
+    """D4-77."""
     payload = do(pipeline, "assemble", "how is a token acquired?", budget=400)
     assert do(pipeline, "refresh", payload) is payload
 
@@ -117,6 +121,7 @@ def test_a_payload_of_which_nothing_changed_comes_back_as_it_is(pipeline, do) ->
 def test_a_refresh_fetches_what_changed_and_keeps_the_rest_in_its_place(
     pipeline, do, project: Path, store: ContextStore
 ) -> None:
+    """D4-77."""
     payload = do(pipeline, "assemble", "token window notes", budget=1000)
     (project / "notes.md").write_text("# Notes\n\nThe window was replaced by a bucket.\n")
     store.add_path(project)
@@ -149,6 +154,7 @@ def test_a_refresh_with_a_question_adds_to_what_is_there(pipeline, do) -> None:
 def test_a_plan_lives_from_its_first_context_to_the_cold_tier_t3(
     pipeline: ACMSPipeline, do
 ) -> None:
+    """D4-76, D4-79."""
     lifecycle = PlanLifecycle(pipeline)
     plan = Plan(plan_id="p1", title="how is a token acquired?")
     started = do(lifecycle, "create", plan, budget=400)
@@ -169,6 +175,7 @@ def test_a_plan_lives_from_its_first_context_to_the_cold_tier_t3(
 def test_a_child_inherits_a_skeleton_and_its_receipt_is_recorded_k4(
     pipeline: ACMSPipeline, do
 ) -> None:
+    """K4.receipt, D2-32, D4-78."""
     lifecycle = PlanLifecycle(pipeline)
     parent = do(lifecycle, "create", Plan(plan_id="p1", title="token bucket"), budget=1000)
     before = parent.model_dump_json()

@@ -23,6 +23,7 @@ def payload(*fragments: ContextFragment, **fields: Any) -> ContextPayload:
 
 
 def test_it_counts_fragments_and_the_sources_they_stand_in() -> None:
+    """D4-36."""
     one = FragmentProvenance(resource_uri="project://app/a.py")
     told = PreambleGenerator().generate(
         payload(fragment("a", provenance=one), fragment("b", provenance=one), fragment("c"))
@@ -36,6 +37,7 @@ def test_one_of_a_kind_is_told_in_the_singular() -> None:
 
 
 def test_it_tells_tokens_utilisation_and_strategies_as_they_are_given() -> None:
+    """D4-37, D5-41."""
     told = PreambleGenerator().generate(
         payload(fragment("a", token_count=2048), budget=4096),
         strategies_used=["semantic-embedding", "arce"],
@@ -55,12 +57,14 @@ def test_strategies_and_utilisation_left_out_are_those_of_the_payload() -> None:
 
 
 def test_without_stats_it_tells_neither_tokens_nor_utilisation() -> None:
+    """D5-43."""
     source = payload(fragment("a", token_count=777), strategies_used=("arce",))
     told = PreambleGenerator(include_stats=False).generate(source)
     assert told == "Context includes 1 fragment from 1 source.\nStrategies: arce."
 
 
 def test_disabled_it_says_nothing() -> None:
+    """D5-42."""
     assert PreambleGenerator(enabled=False).generate(payload(fragment("a"))) == ""
 
 
@@ -69,6 +73,7 @@ def test_an_empty_payload_has_no_preamble() -> None:
 
 
 def test_topics_are_the_names_and_titles_that_most_fragments_have() -> None:
+    """D4-38."""
     told = PreambleGenerator().generate(
         payload(
             fragment("a", metadata={"title": "Parsing"}),
@@ -103,6 +108,7 @@ def test_names_that_are_no_text_are_no_topics(odd: Any) -> None:
 
 
 def test_the_range_of_time_goes_from_the_oldest_day_to_the_newest() -> None:
+    """D4-39."""
     told = PreambleGenerator().generate(
         payload(
             fragment("a", created_at=datetime(2024, 4, 19, 23, tzinfo=UTC)),
@@ -218,6 +224,7 @@ def test_half_a_surrogate_pair_in_a_title_can_be_encoded() -> None:
 def test_it_is_never_longer_than_its_length(
     titles: list[str], strategies: list[str], length: int
 ) -> None:
+    """D5-44."""
     source = payload(*(fragment(str(i), metadata={"title": t}) for i, t in enumerate(titles)))
     generator = PreambleGenerator(max_length=length)
     told = generator.generate(source, strategies_used=strategies, budget_used=0.5)

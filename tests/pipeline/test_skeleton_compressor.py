@@ -90,6 +90,7 @@ def store(
 
 class TestBudget:
     def test_k1_the_rendered_text_is_within_the_budget(self) -> None:
+        """K1.tokens."""
         parent = ContextPayload(fragments=[fragment(str(i)) for i in range(20)])
         for budget in (0, 1, 30, 50, 100, 333, 10_000):
             child = fit(parent, budget)
@@ -110,6 +111,7 @@ class TestBudget:
         assert counted == child.rendered_tokens <= 300
 
     def test_k1_declared_tokens_are_within_the_budget_too(self) -> None:
+        """K1.tokens."""
         parent = bare(fragment("a", token_count=400), fragment("b", token_count=300))
         child = fit(parent, 500)
         assert (ids(child), child.total_tokens) == (["a"], 400)
@@ -189,10 +191,12 @@ class TestOrder:
     NODES = ("project://app/focus",)
 
     def test_k3_decisions_then_hot_then_focus_then_the_rest(self) -> None:
+        """D4-40."""
         for order in itertools.permutations([self.FAR, self.FOCUS, self.HOT, self.DECISION]):
             assert ids(fit(bare(*order), 1000, self.NODES)) == ["decision", "hot", "focus", "far"]
 
     def test_k3_the_first_ones_are_those_that_stay(self) -> None:
+        """D4-42."""
         parent = bare(self.FAR, self.FOCUS, self.HOT, self.DECISION)
         sizes = [len(f.content) + SEPARATOR for f in (self.DECISION, self.HOT, self.FOCUS)]
         assert ids(fit(parent, sizes[0], self.NODES)) == ["decision"]
@@ -207,6 +211,7 @@ class TestOrder:
         assert ids(child) == ["m", "p", "far"]
 
     def test_decisions_and_the_hot_tier_need_not_be_preserved(self) -> None:
+        """D5-47, D5-48."""
         parent = bare(self.FAR, self.HOT, self.DECISION, self.FOCUS)
         plain = SkeletonCompressor(preserve_decisions=False, preserve_hot_tier=False)
         child = fit(parent, 1000, self.NODES, compressor=plain)
@@ -222,6 +227,7 @@ class TestOrder:
         assert ids(fit(parent, 1000)) == ["b", "c", "a"]
 
     def test_k3_the_same_node_is_nearer_than_the_same_resource(self) -> None:
+        """K3.near."""
         resource = "project://app/a.py"
         method = located("a.py#m", resource, relevance=0.1)
         sibling = located("a.py#n", resource, relevance=0.5)
@@ -229,6 +235,7 @@ class TestOrder:
         assert ids(child) == ["a.py#m", "a.py#n", "far"]
 
     def test_k3_what_stands_in_a_focused_resource_is_near(self) -> None:
+        """K3.near, D4-40."""
         method = located("a.py#m", "project://app/a.py", relevance=0.1)
         child = fit(bare(self.FAR, method), 1000, ["project://app/a.py"])
         assert ids(child) == ["a.py#m", "far"]
@@ -247,6 +254,7 @@ class TestOrder:
         assert ids(fit(bare(self.FAR, sibling), 1000, ["node:1"], graph=graph)) == ["x", "far"]
 
     def test_k3_one_hop_is_near_and_two_hops_are_not(self) -> None:
+        """K3.near."""
         one, two = fragment("one", 0.1), fragment("two", 0.2)
         graph = store(
             edges=[
@@ -287,6 +295,7 @@ class TestRenderings:
     ).renderings
 
     def test_k3_a_lower_rendering_is_tried_before_a_fragment_is_dropped(self) -> None:
+        """K3.lower."""
         child = fit(bare(self.FULL), 30, renderings=self.TEXTS)
         (kept,) = child.fragments
         assert (kept.content, kept.detail_depth) == ("class A: outline here", 4)
@@ -301,6 +310,7 @@ class TestRenderings:
         assert depths == {0: [], 1: [0], 12: [2], 20: [2], 21: [4], 140: [9]}
 
     def test_a_lower_rendering_keeps_identity_provenance_and_metadata(self) -> None:
+        """D4-43."""
         provenance = FragmentProvenance(
             resource_uri="project://app/a", location="lines 1-9", strategy="arce", score=0.7
         )
@@ -344,6 +354,7 @@ class TestRenderings:
 
 class TestRedundancy:
     def test_the_same_text_of_one_node_is_kept_once(self) -> None:
+        """D4-41."""
         one = fragment("a", content="one\ntwo")
         crlf = one.model_copy(update={"content": "one\r\ntwo", "fragment_id": "z"})
         child = fit(bare(crlf, one), 1000)
@@ -356,6 +367,7 @@ class TestRedundancy:
         assert ids(child) == ["a", "b"]
 
     def test_f9_a_text_inside_a_kept_text_of_its_resource_is_left_out(self) -> None:
+        """D4-41."""
         resource = "project://app/a.py"
         whole = located(
             "whole", resource, relevance=0.9, content="class A:\n    def m(self): ...\n"
@@ -387,6 +399,7 @@ class TestRedundancy:
         assert ids(fit(bare(part, whole), exactly - 1)) == ["part"]
 
     def test_a_decision_is_not_given_up_for_the_text_around_it(self) -> None:
+        """D4-42."""
         resource = "project://app/notes.md"
         record = located("record", resource, content="use B", metadata={"decision_id": "D1"})
         page = located("page", resource, content="Notes\nuse B\nmore")
@@ -474,6 +487,7 @@ class TestPayload:
         assert len({fit(parent(), 15).context_hash for _ in range(8)}) == 1
 
     def test_the_documented_call_works_as_printed(self) -> None:
+        """D5-45."""
         compressed = SkeletonCompressor().compress(
             parent_context=self.PARENT,
             child_focus=["project://myapp/src/main.py"],
@@ -536,6 +550,7 @@ TEXTS = st.lists(
 def test_whatever_the_context_it_fits_and_accounts_for_each_fragment(
     fragments: list[ContextFragment], budget: int, random: Any
 ) -> None:
+    """K1.tokens."""
     parent = ContextPayload(fragments=fragments)
     child = fit(parent, budget, ["d"])
     assert LETTERS.count(child.render()) <= budget

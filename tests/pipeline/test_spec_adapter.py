@@ -90,6 +90,7 @@ NO_PLAN = PlanContext()
 
 
 def test_s1_the_guides_class_works_as_printed() -> None:
+    """D4-71."""
     strategy = SpecStrategyAdapter.bridge(MyCustomStrategy())
     assert strategy.name == "my-custom-strategy"
     assert strategy.capabilities.quality_score == 0.75
@@ -163,6 +164,7 @@ def wrapped(function: Any) -> Any:
 def test_s1_the_form_is_told_by_names_then_by_number(
     can_handle: Any, assemble: Any, form: str
 ) -> None:
+    """S1.form."""
     strategy = Form(can_handle, assemble)
     bridged = SpecStrategyAdapter.bridge(strategy)
     assert (bridged is strategy) == (form == "native")
@@ -183,6 +185,7 @@ def test_s1_the_form_is_told_by_names_then_by_number(
 def test_s1_a_doubtful_form_is_a_type_error_that_says_what_is_expected(
     can_handle: Any, assemble: Any
 ) -> None:
+    """S1.doubt."""
     with pytest.raises(TypeError, match=r"cannot tell the form of 'formed'.*expected name") as told:
         SpecStrategyAdapter.bridge(Form(can_handle, assemble))
     assert "assemble(fragments, budget)" in str(told.value)
@@ -261,6 +264,7 @@ def given_to_short_form(request: ContextRequest, backends: BackendSet) -> list[C
 
 
 def test_s1_candidates_come_before_any_search() -> None:
+    """S1.candidates."""
     text = Text(SearchHit(uko_node="a", content="a"))
     pool = (fragment("mine"),)
     given = given_to_short_form(ContextRequest(query="q"), BackendSet(text=text, candidates=pool))
@@ -269,6 +273,7 @@ def test_s1_candidates_come_before_any_search() -> None:
 
 
 def test_s1_without_candidates_it_gets_text_and_vector_hits_best_first_and_once() -> None:
+    """S1.candidates."""
     text = Text(
         SearchHit(uko_node="a", content="A", score=0.4, metadata={"x": 1}, tier="hot"),
         SearchHit(uko_node="b", content="B", score=0.3, token_count=7),

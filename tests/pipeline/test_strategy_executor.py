@@ -65,6 +65,7 @@ def nodes(result: Any) -> list[str]:
 
 
 def test_s7_as_many_strategies_as_workers_run_at_the_same_time(execute: Any, stub: Any) -> None:
+    """D4-26."""
     barrier = threading.Barrier(4)
 
     def meet(*_: Any) -> Any:
@@ -77,6 +78,7 @@ def test_s7_as_many_strategies_as_workers_run_at_the_same_time(execute: Any, stu
 
 
 def test_no_more_strategies_than_workers_run_at_the_same_time(execute: Any, stub: Any) -> None:
+    """D4-26."""
     lock = threading.Lock()
     barrier = threading.Barrier(2)
     running, most = 0, 0
@@ -117,6 +119,7 @@ def test_results_come_in_the_order_of_the_allocations(execute: Any, stub: Any) -
 def test_s7_a_stuck_strategy_times_out_and_the_others_answer(
     execute: Any, stub: Any, fake_clock: Any, never: threading.Event
 ) -> None:
+    """S7.stuck, D1-11, D4-27."""
     stuck = stub("stuck", assemble=hangs(fake_clock, never, seconds=6))
     executor = StrategyExecutor(
         limits={"stuck": StrategyOptions(timeout_seconds=5)}, clock=fake_clock
@@ -164,6 +167,7 @@ def test_s7_an_answer_after_its_own_timeout_is_a_timeout_though_nobody_looked_ea
 def test_s7_the_deadline_ends_what_runs_and_what_waits(
     execute: Any, stub: Any, fake_clock: Any, never: threading.Event
 ) -> None:
+    """S7.deadline."""
     stuck = stub("stuck", assemble=hangs(fake_clock, never, seconds=11))
     waiting = stub("waiting")
     executor = StrategyExecutor(max_workers=1, deadline_seconds=10, clock=fake_clock)
@@ -176,6 +180,7 @@ def test_s7_the_deadline_ends_what_runs_and_what_waits(
 def test_s7_the_deadline_is_the_largest_timeout_unless_told_otherwise(
     execute: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """S7.deadline."""
     limits = {"a": StrategyOptions(timeout_seconds=10), "b": StrategyOptions(timeout_seconds=45)}
     executor = StrategyExecutor(max_workers=1, limits=limits, clock=fake_clock)
     strategies = {
@@ -188,6 +193,8 @@ def test_s7_the_deadline_is_the_largest_timeout_unless_told_otherwise(
 
 
 def test_s7_document_6s_timeouts_hold_where_a_strategys_options_declare_them() -> None:
+    """S7.own."""
+
     class OwnDefaults(StrategyOptions):
         timeout_seconds: float = 10.0
 
@@ -210,6 +217,7 @@ def test_s7_document_6s_timeouts_hold_where_a_strategys_options_declare_them() -
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_s7_a_stuck_strategy_does_not_delay_the_exit_of_the_interpreter(mode: str) -> None:
+    """S7.stuck."""
     program = f"""
 import asyncio, threading
 from acms_adapters.models import StrategyCapabilities
@@ -344,6 +352,7 @@ def test_a_wrapping_that_returns_something_else_is_a_failure_that_says_so(
 def test_a_strategy_gets_the_request_the_backends_its_share_and_the_plan(
     execute: Any, stub: Any
 ) -> None:
+    """D3-3."""
     given: list[Any] = []
     strategy = stub("a", assemble=lambda *arguments: given.extend(arguments) or [])
     execute(StrategyExecutor(), {strategy: 70}, {"query": "q"}, {"text": True}, {"plan_id": "p"})
@@ -461,6 +470,7 @@ async def test_a_coroutine_that_hangs_is_cancelled_at_its_timeout(
 async def test_a_cancelled_call_cancels_its_coroutines_and_is_no_failure_of_theirs(
     stub: Any,
 ) -> None:
+    """S8.cancelled."""
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     class Native(stub):  # type: ignore[misc, valid-type]
@@ -632,6 +642,7 @@ def test_an_endless_answer_is_read_no_further_than_its_timeout(
 def test_s8_a_strategy_that_keeps_failing_is_not_asked_until_the_reset_time(
     execute: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """D5-17."""
     answers: list[Any] = [
         ValueError(),
         ValueError(),
@@ -664,6 +675,7 @@ def test_s8_a_strategy_that_keeps_failing_is_not_asked_until_the_reset_time(
 def test_s8_timeouts_and_garbage_count_as_failures(
     execute: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """D1-11."""
     acts = iter([lasts(fake_clock, 31), lambda *_: 42])
     strategy = stub("a", assemble=lambda *arguments: next(acts)(*arguments))
     executor = StrategyExecutor(circuit_breaker_threshold=2, clock=fake_clock)
@@ -703,6 +715,7 @@ def take(execute: Any, stub: Any, delivered: Any, tokens: int = 100, **options: 
 
 
 def test_fragments_are_ordered_by_relevance_then_node(execute: Any, stub: Any) -> None:
+    """D3-25."""
     pool = [
         fragment("c", relevance_score=0.5),
         fragment("a", relevance_score=0.5),
@@ -716,6 +729,7 @@ def test_fragments_are_ordered_by_relevance_then_node(execute: Any, stub: Any) -
 def test_s3_what_does_not_fit_the_share_is_skipped_and_travels_as_reserve(
     execute: Any, stub: Any
 ) -> None:
+    """D3-4."""
     pool = [
         fragment("big", 900, relevance_score=0.9),
         fragment("one", 50, relevance_score=0.8),
@@ -736,6 +750,7 @@ def test_s3_without_reserve_nothing_lies_beyond_the_share(execute: Any, stub: An
 
 
 def test_s3_share_and_reserve_together_hold_at_most_max_fragments(execute: Any, stub: Any) -> None:
+    """S3.limit, D3-24, D5-63."""
     pool = [fragment(str(i), relevance_score=i / 10) for i in range(10)]
     result = take(execute, stub, pool, tokens=20, limits={"a": StrategyOptions(max_fragments=5)})
     assert nodes(result) == ["9", "8"]
@@ -750,6 +765,7 @@ def test_s3_a_share_of_zero_is_not_run(execute: Any, stub: Any) -> None:
 
 
 def test_every_fragment_is_stamped_with_its_strategy_and_score(execute: Any, stub: Any) -> None:
+    """D4-3."""
     earlier = fragment("a", relevance_score=0.7)
     earlier = earlier.model_copy(
         update={"provenance": earlier.provenance.model_copy(update={"strategy": "x", "score": 0.1})}
@@ -794,6 +810,7 @@ def test_what_a_caller_changes_in_an_answer_does_not_reach_the_strategy(
 
 
 def test_a_result_tells_the_documented_figures(execute: Any, stub: Any) -> None:
+    """D3-23."""
     pool = [
         fragment("a", 30, relevance_score=0.9, tier="hot"),
         fragment("b", 20, relevance_score=0.5),

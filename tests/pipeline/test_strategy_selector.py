@@ -29,26 +29,31 @@ def select(
 
 
 def test_s5_the_most_confident_comes_first_and_equal_ones_by_name(stub: Any) -> None:
+    """D4-24, D5-1."""
     strategies = [stub("c", 0.5), stub("a", 0.5), stub("b", 0.9)]
     assert select(strategies) == [("b", 0.9), ("a", 0.5), ("c", 0.5)]
 
 
 def test_s5_zero_is_never_selected_even_with_a_threshold_of_zero(stub: Any) -> None:
+    """S5.zero."""
     assert select([stub("a", 0.0), stub("b", 0.0001)]) == [("b", 0.0001)]
 
 
 def test_s5_a_confidence_that_reaches_the_threshold_is_selected(stub: Any) -> None:
+    """D4-24, D5-2, D5-61."""
     strategies = [stub("a", 0.5), stub("b", 0.49)]
     assert select(strategies, threshold=0.5) == [("a", 0.5)]
 
 
 def test_s5_a_preferred_strategy_is_boosted_up_to_one(stub: Any) -> None:
+    """S5.boost, D1-28."""
     strategies = [stub("a", 0.4), stub("b", 0.5), stub("c", 0.9)]
     request = {"preferred_strategies": ["a", "c"]}
     assert select(strategies, request) == [("c", 1.0), ("a", 0.4 * 1.5), ("b", 0.5)]
 
 
 def test_s5_the_boost_comes_before_threshold_and_cut(stub: Any) -> None:
+    """S5.boost, D5-4, D5-62."""
     strategies = [stub("a", 0.4), stub("b", 0.5)]
     request = ContextRequest(strategy_hints=["a"])
     assert select(strategies, request, threshold=0.6) == [("a", pytest.approx(0.6))]
@@ -56,10 +61,12 @@ def test_s5_the_boost_comes_before_threshold_and_cut(stub: Any) -> None:
 
 
 def test_s5_a_boost_does_not_lift_zero(stub: Any) -> None:
+    """S5.zero."""
     assert select([stub("a", 0.0)], {"strategy_hints": ["a"]}) == []
 
 
 def test_s5_an_unknown_hint_is_logged(stub: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """S5.unknown."""
     with caplog.at_level(logging.WARNING, logger="acms_adapters"):
         assert select([stub("a", 0.5)], {"strategy_hints": ["relevance"]}) == [("a", 0.5)]
     assert "'relevance'" in caplog.text
@@ -67,6 +74,7 @@ def test_s5_an_unknown_hint_is_logged(stub: Any, caplog: pytest.LogCaptureFixtur
 
 
 def test_s5_a_missing_backend_means_zero(stub: Any) -> None:
+    """D6-45."""
     strategies = [stub("a", 0.9, uses_vector=True), stub("b", 0.5, uses_text=True)]
     assert select(strategies, backends={"text": True}) == [("b", 0.5)]
     assert select(strategies, backends=BackendSet()) == []
@@ -75,6 +83,7 @@ def test_s5_a_missing_backend_means_zero(stub: Any) -> None:
 def test_s5_a_hint_does_not_make_up_for_a_missing_backend(
     stub: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """D6-45."""
     strategies = [stub("a", 0.9, uses_vector=True, uses_graph=True)]
     with caplog.at_level(logging.WARNING, logger="acms_adapters"):
         assert select(strategies, {"strategy_hints": ["a"]}, {"graph": True}) == []
@@ -82,6 +91,7 @@ def test_s5_a_hint_does_not_make_up_for_a_missing_backend(
 
 
 def test_s12_flags_mean_that_a_backend_is_available(stub: Any) -> None:
+    """S12.flags."""
     assert select([stub("a", 0.9, uses_vector=True)], backends={"vector": True}) == [("a", 0.9)]
 
 
@@ -171,6 +181,7 @@ def test_values_out_of_range_are_refused(options: dict[str, Any], told: str) -> 
 def test_s5_whatever_strategies_answer_the_selection_is_ordered_and_in_range(
     confidences: dict[str, float], hints: list[str], threshold: float, most: int
 ) -> None:
+    """D3-2."""
     from acms_adapters.models import StrategyCapabilities
 
     class Told:

@@ -57,12 +57,14 @@ def make_hit(world: Any, name: str, score: float) -> SearchHit:
 
 
 def test_it_brings_what_words_vectors_and_links_bring(arms: BackendSet) -> None:
+    """S14, D4-47."""
     found = run(arms, query="question")
     assert set(found_in(found)) == {"t", "v", "both", "g"}
     assert found.stats["text_hits"] == found.stats["vector_hits"] == 2
 
 
 def test_what_both_arms_found_is_one_fragment_with_the_evidence_of_both(arms: BackendSet) -> None:
+    """D4-47, D6-18, D6-21."""
     found = run(arms, {"graph_budget_fraction": 0.0}, query="question")
     assert sorted(found_in(found)) == ["both", "t", "v"]
     assert found_in(found)[0] == "both"
@@ -73,6 +75,7 @@ def test_what_both_arms_found_is_one_fragment_with_the_evidence_of_both(arms: Ba
 
 
 def test_s14_text_is_searched_beside_vectors(arms: BackendSet) -> None:
+    """D6-22."""
     barrier = threading.Barrier(2, timeout=10)
 
     class Meeting(Fixed):
@@ -126,6 +129,7 @@ def tokens(budget: int, fraction: float) -> int:
 
 
 def test_each_phase_gathers_its_share_of_what_is_gathered(world: Any) -> None:
+    """D6-16."""
     backends = wide(world, text=60, near=60, linked=40)
     gathered = run(backends, budget=100, query="question").stats["gathered"]
     assert gathered == {
@@ -146,11 +150,13 @@ def test_each_phase_gathers_its_share_of_what_is_gathered(world: Any) -> None:
 def test_s14_what_a_phase_leaves_unused_goes_to_the_others(
     world: Any, there: dict[str, int], expected: dict[str, int]
 ) -> None:
+    """S14.rollover."""
     gathered = run(wide(world, **there), budget=50, query="question").stats["gathered"]
     assert gathered == expected
 
 
 def test_the_fractions_are_options_and_a_phase_without_one_is_not_asked(world: Any) -> None:
+    """D6-17."""
     backends = wide(world, text=60, near=60, linked=40)
     options = {
         "text_budget_fraction": 0.0,
@@ -184,6 +190,7 @@ def test_fractions_that_add_up_to_more_than_all_or_to_nothing_are_refused(
 def test_the_hit_that_stands_for_a_node_is_chosen_by_the_dedup_strategy(
     world: Any, dedup: str, text: dict[str, Any], expected: str
 ) -> None:
+    """D6-20."""
     uri = world.add("both", "both")
     by_words = SearchHit(
         uko_node=uri,

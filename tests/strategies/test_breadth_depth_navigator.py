@@ -47,6 +47,7 @@ def code(world: Any) -> Any:
 
 
 def test_it_starts_at_the_focus_and_ranks_by_distance(code: Any) -> None:
+    """D4-46, D6-11."""
     found = run(code, focus_nodes=[code.node("pool")])
     assert found_in(found)[0] == "pool"
     assert set(found_in(found)[1:4]) == {"base", "close", "main"}
@@ -55,6 +56,7 @@ def test_it_starts_at_the_focus_and_ranks_by_distance(code: Any) -> None:
 
 
 def test_the_relevance_of_a_hop_is_the_decay_but_for_less_than_half_a_hop_more(code: Any) -> None:
+    """D6-14."""
     found = {
         name: fragment.relevance_score
         for fragment in run(code, focus_nodes=[code.node("pool")])
@@ -68,6 +70,7 @@ def test_the_relevance_of_a_hop_is_the_decay_but_for_less_than_half_a_hop_more(c
 
 
 def test_the_decay_is_an_option(code: Any) -> None:
+    """D6-14."""
     steep = run(code, options={"distance_decay": 0.1}, focus_nodes=[code.node("pool")])
     assert steep[1].relevance_score <= 0.1
     flat = run(code, options={"distance_decay": 1.0}, focus_nodes=[code.node("pool")])
@@ -75,6 +78,7 @@ def test_the_decay_is_an_option(code: Any) -> None:
 
 
 def test_m3_breadth_and_depth_of_the_request_go_before_the_options(code: Any) -> None:
+    """D6-10, D6-13."""
     focus = [code.node("main")]
     assert set(found_in(run(code, focus_nodes=focus))) == {"main", "pool", "close", "base"}
     assert found_in(run(code, focus_nodes=focus, breadth=0)) == ["main"]
@@ -87,6 +91,7 @@ def test_m3_breadth_and_depth_of_the_request_go_before_the_options(code: Any) ->
 
 
 def test_m2_without_a_focus_it_starts_at_names_in_the_question(code: Any) -> None:
+    """M2.names."""
     found = run(code, query="What does `close` do?", breadth=1)
     assert found_in(found)[0] == "close"
     assert set(found_in(found)) == {"close", "pool", "caller"}
@@ -102,6 +107,7 @@ def test_m2_a_name_that_many_share_is_a_weaker_start(code: Any) -> None:
 
 
 def test_m2_without_names_it_starts_at_the_best_first_hits(code: Any) -> None:
+    """M2.seeds."""
     found = run(code, "graph", "text", query="Who keeps things open?", breadth=1, depth=0)
     assert found_in(found)[0] == "pool"
     assert set(found_in(found)) >= {"pool", "base", "close", "main"}
@@ -117,6 +123,7 @@ def test_it_brings_a_caller_that_neither_words_nor_vectors_bring(code: Any) -> N
 
 
 def test_what_the_question_is_about_comes_first_at_one_distance(code: Any) -> None:
+    """D4-46."""
     focus, question = [code.node("pool")], "abstract"
     plain = run(code, focus_nodes=focus)
     weighed = run(code, "graph", "text", focus_nodes=focus, query=question)
@@ -158,6 +165,7 @@ def test_f11_its_evidence_can_be_added_to_that_of_others(code: Any) -> None:
 
 
 def test_missing_focus_nodes_do_no_harm_and_are_told(code: Any) -> None:
+    """D6-15."""
     there, absent = code.node("pool"), code.node("absent")
     found = run(code, focus_nodes=[absent, there], breadth=0, depth=0)
     assert found_in(found) == ["pool"]
@@ -176,6 +184,7 @@ def test_the_focus_of_the_plan_is_a_focus(code: Any) -> None:
 
 
 def test_b5_a_walk_never_leaves_its_scope(code: Any) -> None:
+    """B5.target."""
     code.add("docs/pool", "about the pool")
     code.link("pool", "docs/pool", "links")
     code.link("docs/pool", "far", "links")
@@ -204,6 +213,7 @@ def test_a_text_backend_that_fails_is_no_reason_to_fail(code: Any) -> None:
 
 
 def test_d_a_cycle_a_loop_and_endless_hops_end(code: Any) -> None:
+    """D6-15."""
     code.link("base", "pool", "calls")
     code.link("pool", "pool", "calls")
     found = run(code, focus_nodes=[code.node("pool")], breadth=10**6, depth=10**6)

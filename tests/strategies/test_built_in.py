@@ -61,11 +61,13 @@ def full(world: Any) -> BackendSet:
 
 
 def test_every_built_in_strategy_is_here_once() -> None:
+    """D3-10."""
     assert [kind.name for kind in CLASSES] == list(QUALITY)
 
 
 @each
 def test_a_strategy_fulfils_the_protocol_and_says_what_it_does(kind: Any) -> None:
+    """S14.plans, D3-1, D3-5, D3-11, D3-12, D3-13, D3-14, D3-15, D3-16."""
     strategy = kind()
     assert isinstance(strategy, ContextStrategy)
     assert strategy.capabilities.quality_score == QUALITY[kind.name]
@@ -78,6 +80,7 @@ def test_a_strategy_fulfils_the_protocol_and_says_what_it_does(kind: Any) -> Non
 def test_s5_it_is_sure_in_the_measure_of_its_quality_when_it_can_answer(
     kind: Any, full: BackendSet
 ) -> None:
+    """D3-2."""
     assert kind().can_handle(ADDRESSED[kind.name], full) == QUALITY[kind.name]
 
 
@@ -85,6 +88,7 @@ def test_s5_it_is_sure_in_the_measure_of_its_quality_when_it_can_answer(
 def test_s5_a_request_that_has_nothing_for_it_is_none_of_its_business_unless_it_is_hinted(
     kind: Any, full: BackendSet
 ) -> None:
+    """S5.hinted."""
     assert kind().can_handle(ContextRequest(), full) == 0.0
     hinted = ContextRequest(strategy_hints=[kind.name])
     assert kind().can_handle(hinted, full) == QUALITY[kind.name]
@@ -102,6 +106,7 @@ def test_s5_without_one_of_its_backends_it_cannot_answer(kind: Any, full: Backen
 
 @each
 def test_s12_a_flag_is_no_backend_for_a_strategy_that_brings_no_data(kind: Any) -> None:
+    """S12.flags."""
     flags = BackendSet.of(dict.fromkeys(("text", "vector", "graph", "temporal"), True))
     assert kind().can_handle(ADDRESSED[kind.name], flags) == 0.0
 
@@ -128,6 +133,7 @@ def test_an_option_outside_its_range_is_refused_by_name(kind: Any, options: Any)
 def test_fragments_carry_the_strategy_and_its_score_and_are_ranked(
     kind: Any, full: BackendSet
 ) -> None:
+    """D3-25, D4-3."""
     request = ContextRequest(
         query="pools",
         focus_nodes=["project://app/a"],
@@ -146,6 +152,7 @@ def test_fragments_carry_the_strategy_and_its_score_and_are_ranked(
 
 @each
 def test_it_makes_no_more_fragments_than_its_limit(kind: Any, world: Any) -> None:
+    """D5-63."""
     for number in range(9):
         world.add(f"pool{number}", f"pools of kind {number}")
         world.link("pool0", f"pool{number}")

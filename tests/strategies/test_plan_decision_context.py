@@ -50,6 +50,7 @@ def decisions(found: Any) -> list[str]:
 def test_it_takes_the_decisions_of_the_plan_and_its_ancestors_from_warm_and_cold(
     plans: Any,
 ) -> None:
+    """D4-49, D6-30, D6-34."""
     found = run(plans)
     assert decisions(found) == [f"of-{plan}" for plan in LINE]
     assert {fragment.tier for fragment in found if "#of-" in fragment.uko_node} == {"warm", "cold"}
@@ -58,23 +59,27 @@ def test_it_takes_the_decisions_of_the_plan_and_its_ancestors_from_warm_and_cold
 
 
 def test_it_ranks_by_the_nearness_of_the_plan(plans: Any) -> None:
+    """D6-31."""
     found = {name: f.relevance_score for f in run(plans) for name in found_in([f])}
     assert [found[f"of-{plan}"] for plan in LINE] == pytest.approx([0.8**n for n in range(6)])
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3, 5, 100])
 def test_it_goes_up_no_further_than_the_option_says(plans: Any, depth: int) -> None:
+    """D6-35."""
     found = run(plans, {"max_ancestor_depth": depth})
     assert decisions(found) == [f"of-{plan}" for plan in LINE[: depth + 1]]
 
 
 def test_by_default_five_ancestors_count(plans: Any) -> None:
+    """D6-35."""
     plans.decide("grandchild", "of-grandchild", parent="child")
     found = run(plans, plan={"plan_id": "grandchild"})
     assert decisions(found) == ["of-grandchild", *(f"of-{plan}" for plan in LINE[:5])]
 
 
 def test_without_those_of_ancestors_the_plans_own_are_left(plans: Any) -> None:
+    """D6-34."""
     found = run(plans, {"include_ancestor_decisions": False})
     assert found_in(found) == ["of-child", "child-file"]
 
@@ -102,6 +107,7 @@ def test_d_a_hierarchy_that_runs_in_a_circle_ends(plans: Any) -> None:
 
 
 def test_it_walks_from_decisions_to_what_is_linked_to_them(plans: Any) -> None:
+    """D4-49, D6-32."""
     plans.add("helper", "a helper")
     plans.link("child-file", "helper", "imports")
     found = run(plans, {"max_ancestor_depth": 0})
@@ -112,6 +118,7 @@ def test_it_walks_from_decisions_to_what_is_linked_to_them(plans: Any) -> None:
 
 
 def test_it_ranks_by_relevance_too(plans: Any) -> None:
+    """D6-31."""
     about = run(plans, query="What did ancient decide?")
     assert decisions(about)[0] == "of-ancient"
     near = run(plans, focus_nodes=[plans.node("first-file")])

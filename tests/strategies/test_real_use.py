@@ -40,11 +40,13 @@ def run(store: ContextStore, strategy: Any, **request: Any) -> list[str]:
 
 
 def test_words_lead_to_what_is_called_by_them(core: ContextStore) -> None:
+    """D4-50."""
     found = run(core, SimpleKeywordStrategy(), query="exponential jitter params")
     assert found[0] == "retry.py#ExponentialJitterParams"
 
 
 def test_nearness_leads_to_what_is_said_in_other_words(core: ContextStore) -> None:
+    """D4-50."""
     question = "try again later when something goes wrong"
     assert (
         "base.py#Runnable.with_retry" in run(core, SemanticEmbeddingStrategy(), query=question)[:5]
@@ -55,6 +57,7 @@ def test_nearness_leads_to_what_is_said_in_other_words(core: ContextStore) -> No
 def test_links_lead_from_a_class_to_its_base_and_its_user_before_its_members(
     core: ContextStore,
 ) -> None:
+    """D4-50."""
     focus = ["project://core/retry.py#RunnableRetry"]
     found = run(core, BreadthDepthNavigatorStrategy(), focus_nodes=focus)
     assert found[0] == "retry.py#RunnableRetry"
@@ -76,6 +79,7 @@ def test_links_bring_a_base_class_that_neither_words_nor_nearness_bring(
 
 
 def test_all_three_together_bring_what_each_would(core: ContextStore) -> None:
+    """D4-50."""
     request = ContextRequest(query="How are calls that failed retried?")
     found = ArceStrategy().assemble(request, core.backends(), BUDGET, PlanContext())
     names = [fragment.uko_node.removeprefix("project://core/") for fragment in found]
@@ -84,6 +88,7 @@ def test_all_three_together_bring_what_each_would(core: ContextStore) -> None:
 
 
 def test_the_past_leads_to_decisions_and_the_code_they_led_to(core: ContextStore) -> None:
+    """D4-50."""
     plan = Plan(title="Make calls sturdy").record_decision(
         "Retries belong to the runnable that is retried, because it knows its errors.",
         title="Where retries live",
@@ -101,6 +106,7 @@ def test_the_past_leads_to_decisions_and_the_code_they_led_to(core: ContextStore
 
 
 def test_a_plan_sees_what_its_parent_decided_and_the_code_it_is_about(core: ContextStore) -> None:
+    """D4-50."""
     parent = Plan(title="Fall back").record_decision(
         "Fallbacks are tried in order, and the last error is raised.",
         nodes=("project://core/fallbacks.py#RunnableWithFallbacks",),
@@ -128,6 +134,7 @@ def test_a_plan_sees_what_its_parent_decided_and_the_code_it_is_about(core: Cont
     ],
 )
 def test_a_named_strategy_fills_a_budget_and_keeps_it(core: ContextStore, name: str) -> None:
+    """D3-18, D6-37."""
     plan = Plan(title="Log retries").record_decision(
         "Retries are logged.", nodes=("project://core/retry.py#RunnableRetry",)
     )

@@ -57,6 +57,7 @@ def run(backends: BackendSet, options: Any = None, **request: Any) -> Any:
 
 
 def test_it_embeds_the_request_and_ranks_by_cosine(compass: BackendSet) -> None:
+    """D4-45, D6-6."""
     found = run(compass, query="Where is north?", keywords=["pole", "north"])
     assert compass.embedder.asked == ["Where is north? pole"]
     assert [f.content for f in found] == ["north", "north east", "east"]
@@ -67,17 +68,20 @@ def test_it_embeds_the_request_and_ranks_by_cosine(compass: BackendSet) -> None:
 
 
 def test_the_threshold_is_raw_cosine_and_that_of_the_embedder() -> None:
+    """B7.threshold."""
     assert len(run(compass_set(Compass(0.7), "north", "north east"), query="north")) == 2
     assert len(run(compass_set(Compass(0.8), "north", "north east"), query="north")) == 1
 
 
 def test_a_threshold_that_was_set_holds_for_every_embedder(compass: BackendSet) -> None:
+    """D6-8."""
     assert len(run(compass, {"similarity_threshold": 0.8}, query="north")) == 1
     assert len(run(compass, {"similarity_threshold": 0.5}, query="north")) == 2
     assert len(run(compass, query="north")) == 3
 
 
 def test_for_character_frequencies_the_documented_threshold_is_the_default(world: Any) -> None:
+    """B7.threshold, D6-8, D6-9."""
     world.add("a", "aaaa")
     world.add("ab", "ab")
     world.add("z", "zzzz")

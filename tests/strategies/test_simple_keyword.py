@@ -39,6 +39,7 @@ def shelf(world: Any) -> Any:
 
 
 def test_it_searches_the_query_and_the_keywords_it_lacks(shelf: Any, noting: Any) -> None:
+    """D4-44, D6-1."""
     text = noting(shelf.backends("text").text)
     request = ContextRequest(query="Which pool is it?", keywords=["pool", "alive"])
     SimpleKeywordStrategy().assemble(request, BackendSet(text=text), BUDGET, PlanContext())
@@ -48,12 +49,14 @@ def test_it_searches_the_query_and_the_keywords_it_lacks(shelf: Any, noting: Any
 
 
 def test_m2_keywords_left_out_are_the_words_of_the_query_that_carry_meaning(shelf: Any) -> None:
+    """M2.keywords, D6-1."""
     found = run(shelf, query="Why does the pool keep connections of the user.name?")
     assert found.stats["keywords"] == ["pool", "keep", "connections", "user.name"]
     assert run(shelf, query="who are they").stats["keywords"] == ["who", "are", "they"]
 
 
 def test_it_ranks_by_how_often_the_words_stand_in_a_text(shelf: Any) -> None:
+    """D4-44, D6-2."""
     assert [f.content for f in run(shelf, query="pool")] == [
         "pool pool pool",
         "the pool keeps connections alive",
@@ -61,6 +64,7 @@ def test_it_ranks_by_how_often_the_words_stand_in_a_text(shelf: Any) -> None:
 
 
 def test_an_exact_keyword_raises_the_odds_by_the_factor(shelf: Any) -> None:
+    """D6-5."""
     (plain,) = run(shelf, {"keyword_boost_factor": 1.0}, query="sockets")
     (raised,) = run(shelf, {"keyword_boost_factor": 3.0}, query="sockets")
     gained = to_evidence(raised.relevance_score) - to_evidence(plain.relevance_score)
@@ -68,6 +72,7 @@ def test_an_exact_keyword_raises_the_odds_by_the_factor(shelf: Any) -> None:
 
 
 def test_of_two_equal_hits_the_one_with_more_exact_keywords_comes_first(world: Any) -> None:
+    """D6-5."""
     world.add("a", "pools closing")
     world.add("b", "pool.close")
     found = run(world, keywords=["pool", "pool.close"])

@@ -43,6 +43,7 @@ ALONE = {"include_current_context": False}
 
 
 def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(history: Any) -> None:
+    """D4-48, D6-23, D6-27."""
     assert found_in(run(history, ALONE, **DECISIONS)) == ["cache-decision", "pool-decision"]
     everything = run(history, ALONE)
     assert set(found_in(everything)) == {
@@ -60,6 +61,7 @@ def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(hist
 def test_t1_the_window_of_the_request_goes_before_the_option(
     history: Any, window: str, count: int
 ) -> None:
+    """D6-29."""
     found = run(history, ALONE, temporal_window=window, **DECISIONS)
     assert len(found) == count
     by_option = run(history, {**ALONE, "default_temporal_window": window}, **DECISIONS)
@@ -83,6 +85,7 @@ def test_t2_as_of_shows_the_past_as_it_stood(history: Any) -> None:
 
 
 def test_it_walks_from_the_records_to_what_is_linked_to_them_now(history: Any) -> None:
+    """D4-48, D6-23, D6-28."""
     code = {"resource_types": ["source_file"]}
     found = run(history, **code)
     assert set(found_in(found)) == {"cache", "pool", "sockets"}
@@ -92,6 +95,7 @@ def test_it_walks_from_the_records_to_what_is_linked_to_them_now(history: Any) -
 
 
 def test_it_ranks_by_recency(history: Any) -> None:
+    """D6-24."""
     found = run(history, ALONE, temporal_window="all", **DECISIONS)
     assert found_in(found) == [
         "cache-decision",
@@ -104,6 +108,7 @@ def test_it_ranks_by_recency(history: Any) -> None:
 
 
 def test_it_ranks_by_relevance_too(history: Any) -> None:
+    """D6-24."""
     asked = {"query": "Why is the login so slow?", "temporal_window": "all", **DECISIONS}
     assert found_in(run(history, ALONE, **asked))[0] == "login-decision"
     focus = {"focus_nodes": [history.node("sockets")], "temporal_window": "30d", **DECISIONS}
@@ -138,6 +143,7 @@ def test_it_is_addressed_by_a_window_or_a_moment(history: Any) -> None:
 
 
 def test_it_is_left_out_by_default_but_not_switched_off() -> None:
+    """D6-25."""
     assert TemporalArchaeologyStrategy().options.enabled is False
     assert "enabled" not in TemporalArchaeologyStrategy().options.model_fields_set
 

@@ -56,6 +56,7 @@ def go(graph: Graph, *, breadth: int = 2, depth: int = 0, start: str = "n0") -> 
 
 
 def test_a_cycle_and_a_loop_end_and_no_node_is_left_twice() -> None:
+    """B6."""
     graph = Graph([(0, 1), (1, 0), (0, 0), (1, 2), (2, 0)])
     walked = go(graph, breadth=10**6)
     assert walked.distance == {"n0": 0, "n1": 1, "n2": 1}
@@ -72,6 +73,7 @@ def test_a_long_chain_ends_at_a_bound_without_recursion(relation: str) -> None:
 
 
 def test_a_hub_hands_on_to_a_bounded_number() -> None:
+    """B6, D6-15."""
     graph = Graph([(0, n) for n in range(1, 500)])
     assert len(go(graph, breadth=1).distance) == FAN_OUT + 1
 
@@ -88,6 +90,7 @@ def test_a_loop_keeps_nothing_for_itself() -> None:
 
 
 def test_breadth_goes_along_any_relation_in_both_directions() -> None:
+    """M3."""
     graph = Graph([(1, 0), (2, 1)])
     assert go(graph, breadth=1).distance == {"n0": 0, "n1": 1}
     assert go(graph, breadth=2).distance == {"n0": 0, "n1": 1, "n2": 2}
@@ -105,6 +108,7 @@ def test_m3_depth_goes_down_containment_alone() -> None:
 
 
 def test_reach_falls_with_each_hop_and_takes_the_stronger_way() -> None:
+    """B6."""
     graph = Graph([(0, 1), (1, 2), (3, 2)])
     walked = walk(graph, {"n0": 1.0, "n3": 0.4}, breadth=2, depth=0, decay=0.5)
     assert walked.reach == {"n0": 1.0, "n3": 0.4, "n1": 0.5, "n2": 0.25}
@@ -117,6 +121,7 @@ def test_what_a_hub_links_to_gets_less_than_what_a_plain_node_links_to() -> None
 
 
 def test_being_linked_from_everywhere_is_worth_nothing_by_itself() -> None:
+    """B6.popular."""
     everywhere = [(n, 99) for n in range(50, 90)]
     near, popular = Graph([(0, 1), (0, 2)]), Graph([(0, 1), (0, 99), *everywhere])
     assert go(near).share({"n0": 1.0})["n2"] >= go(popular).share({"n0": 1.0})["n99"]
