@@ -228,6 +228,7 @@ def test_b7_a_question_of_another_size_is_an_error_that_names_both(
 
 
 def test_b7_another_embedder_is_an_error_that_names_both(make: Make) -> None:
+    """B7.recorded."""
     make(embedder_name="one").upsert(["a"], [[1, 0]])
     with pytest.raises(EmbedderMismatchError, match=r"'one'.*'two'.*rebuild=True"):
         make(embedder_name="two")
@@ -570,6 +571,7 @@ backend.close()
 
 
 def test_b8_what_another_process_wrote_is_found(tmp_path: Path) -> None:
+    """B8.stale."""
     backend = ChromaVectorBackend(tmp_path)
     backend.upsert(["ours"], [[1.0, 0.0]])
     subprocess.run(

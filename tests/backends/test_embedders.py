@@ -114,6 +114,7 @@ def test_character_frequencies_tell_texts_of_any_script_apart(
 
 
 def test_character_frequencies_are_the_same_in_every_process() -> None:
+    """B7."""
     code = (
         "from acms_adapters.backends.embedders import CharacterFrequencyEmbedder as E;"
         "print(E().embed_query('Déjà vu 🚀 #1'))"
@@ -209,12 +210,14 @@ def without_wordllama(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_b7_wordllama_is_chosen_when_it_is_installed() -> None:
+    """B7.chosen."""
     assert isinstance(default_embedder(), WordLlamaEmbedder)
 
 
 def test_b7_without_any_embedder_there_is_one_warning(
     without_wordllama: None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """B7.chosen."""
     with caplog.at_level(logging.WARNING, logger="acms_adapters"):
         assert [default_embedder(), default_embedder()] == [None, None]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -304,6 +307,7 @@ def counting(text: str) -> list[float]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_b7_embeddings_of_other_libraries_are_taken_by_their_shape(value: Any, name: str) -> None:
+    """B7.foreign."""
     embedder = as_embedder(value)
     assert isinstance(embedder, Embedder)
     assert (embedder.name, embedder.dimensions, embedder.similarity_threshold) == (name, 3, 0.0)
@@ -330,6 +334,7 @@ def test_b7_the_frameworks_own_stand_ins_work(value: Any) -> None:
 
 
 def test_b7_an_embedding_may_declare_its_own_threshold_and_name() -> None:
+    """B7.threshold."""
     embedding = LangChainLike()
     embedding.similarity_threshold = 0.3
     embedding.reliability = 0.5

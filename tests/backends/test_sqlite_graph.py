@@ -76,6 +76,7 @@ def test_an_edge_to_what_is_missing_is_hidden_until_it_appears(
 
 
 def test_b5_a_scope_holds_for_the_other_end(store: SQLiteStore, make: Any) -> None:
+    """B5.target."""
     make.link(
         store,
         ("project://a/x", "links", "project://a/y"),
@@ -213,6 +214,7 @@ def named(store: SQLiteStore, make: Any) -> SQLiteStore:
 def test_m2_names_that_stand_in_a_question_are_found(
     named: SQLiteStore, question: str, expected: str
 ) -> None:
+    """M2.names."""
     found = [uri for uri, _ in named.graph.resolve(question)]
     shown = [uri.removeprefix("project://").removeprefix("app/m.py#") for uri in found]
     assert [name.removeprefix("app/").removeprefix("other/") for name in shown] == expected.split()

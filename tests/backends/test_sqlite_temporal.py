@@ -70,6 +70,7 @@ def ids(hits: list[SearchHit]) -> list[str]:
 
 
 def test_m5_a_plan_comes_back_with_all_it_holds(past: SQLiteStore) -> None:
+    """M5.stored."""
     payload = ContextPayload(
         fragments=(
             ContextFragment(
@@ -431,6 +432,7 @@ def test_a_record_is_written_whole_or_not_at_all(past: SQLiteStore) -> None:
 
 
 def test_records_are_there_after_reopening(tmp_path: Path) -> None:
+    """M5.stored."""
     path = tmp_path / "store.db"
     with SQLiteStore(path) as store:
         store.temporal.record(decision("d"))

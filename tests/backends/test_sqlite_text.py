@@ -216,6 +216,7 @@ def test_scores_are_relevance_in_the_order_of_the_raw_ones(store: SQLiteStore, m
 
 
 def test_m7_evidence_agrees_with_mean_and_deviation_over_the_whole_index(make: Any) -> None:
+    """M7.index."""
     chance = random.Random(5)
     words = ["".join(chance.choices("bcdfghklmnpqrtvwxz", k=7)) for _ in range(400)]
     weights = [1 / (place + 5) for place in range(400)]

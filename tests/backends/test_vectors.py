@@ -252,6 +252,7 @@ def test_a_column_of_another_length_is_refused_by_name(name: str) -> None:
 
 
 def test_b7_vectors_of_another_size_are_refused_with_both_sizes(pets: MemoryVectorBackend) -> None:
+    """B7.sizes."""
     with pytest.raises(EmbedderMismatchError, match=r"\b2\b.*'pets-3'.*\b3\b"):
         pets.similarity_search([1, 0])
     with pytest.raises(EmbedderMismatchError, match=r"\b2\b.*'pets-3'.*\b3\b"):
@@ -373,6 +374,7 @@ def test_texts_come_from_hydrate_and_what_it_has_not_is_no_hit() -> None:
 
 
 def test_m7_relevance_is_the_distance_from_the_mean_in_deviations() -> None:
+    """M7.index."""
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(200, 8))
     backend = MemoryVectorBackend()

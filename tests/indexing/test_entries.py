@@ -57,6 +57,7 @@ def test_ids_of_any_type_are_kept_as_text_b3(given: Any, uri: str) -> None:
 
 
 def test_without_an_id_source_place_and_text_make_one_b3() -> None:
+    """B3.id."""
     same, other, elsewhere = (
         Loose("text", {"source": "a.pdf", "page": 1, "note": 1}),
         Loose("text", {"source": "a.pdf", "page": 2}),
@@ -157,6 +158,7 @@ def test_a_long_document_also_has_parts_m6() -> None:
 
 
 def test_a_text_beyond_the_limit_is_found_by_its_parts_m6() -> None:
+    """M6.long."""
     (entry,) = read_documents([Loose("^" * 1_000_001, id="x")])
     assert isinstance(entry, Entry)
     whole, *parts = to_resource(entry).nodes
@@ -166,6 +168,7 @@ def test_a_text_beyond_the_limit_is_found_by_its_parts_m6() -> None:
 
 
 def test_metadata_of_more_than_64_entries_are_nested_and_come_back_m6() -> None:
+    """M6.surplus."""
     for metadata in (
         {f"k{n}": n for n in range(64)},
         {f"k{n}": n for n in range(200)},

@@ -75,6 +75,7 @@ def test_sections_are_nodes_below_the_file_i2(guide: dict[str, IndexedNode]) -> 
 
 
 def test_a_file_is_shown_at_every_depth_i1(guide: dict[str, IndexedNode]) -> None:
+    """I1.prose."""
     assert guide[""].renderings == {
         0: "User guide",
         2: "User guide\n# Guide to *things*\n## Install\n### From source {#src}\n## Install\n"

@@ -51,6 +51,7 @@ def test_a_long_line_is_cut_between_words() -> None:
 
 @given(st.text(st.sampled_from("ab é你\n\r\t\f`. \ud83d\u2028"), max_size=3000), st.integers(5, 60))
 def test_parts_hold_every_character_and_stay_small(text: str, limit: int) -> None:
+    """M6.long."""
     parts = split_parts(text, limit=limit)
     assert squeezed("".join(part.text for part in parts)) == squeezed(text)
     for part in parts:

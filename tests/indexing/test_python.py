@@ -114,6 +114,7 @@ def test_a_container_comes_before_what_it_contains(shapes: dict[str, IndexedNode
 
 
 def test_a_class_is_shown_at_every_depth_i1(shapes: dict[str, IndexedNode]) -> None:
+    """I1.code."""
     circle = shapes["#Circle"].renderings
     assert circle[0] == lines_of("""
         class Circle
@@ -150,6 +151,7 @@ def test_a_class_is_shown_at_every_depth_i1(shapes: dict[str, IndexedNode]) -> N
 def test_bodies_of_more_than_ten_lines_are_shown_at_full_depth_alone_i1(
     shapes: dict[str, IndexedNode],
 ) -> None:
+    """I1.code."""
     module = shapes[""].renderings
     assert "eighth" not in module[6]
     assert "eighth" in module[9]

@@ -288,6 +288,7 @@ def test_an_encoding_is_declared_in_python_alone() -> None:
     ],
 )
 def test_the_kind_of_a_resource_follows_from_its_path_m4(path: str, kind: str) -> None:
+    """M4.types."""
     assert resource_type(path) == kind
 
 

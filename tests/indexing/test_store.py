@@ -142,6 +142,7 @@ def same(one: Any, other: Any) -> bool:
 
 @given(metadata=st.dictionaries(st.text(max_size=8), VALUES, max_size=70))
 def test_metadata_come_back_as_they_went_in_b4_m6(metadata: dict[str, Any]) -> None:
+    """M6.surplus."""
     with ContextStore.in_memory(embedder=None) as store:
         store.add_documents([Document(id="x", page_content="millet", metadata=metadata)])
         (hit,) = store.backends().text.search("millet")
@@ -164,6 +165,7 @@ def test_a_lone_surrogate_does_not_lose_the_others(store: ContextStore) -> None:
 
 
 def test_a_million_characters_in_one_line_do_not_hide_the_others_m6(store: ContextStore) -> None:
+    """M6.long."""
     texts = ["millet", "^" * 1_000_001, "barley"]
     store.add_documents([Document(id=t[:3], page_content=t) for t in texts])
     assert found(store, "millet") == ["mil"]
@@ -282,6 +284,7 @@ def test_the_embedder_that_made_a_store_is_found_by_itself_b7(tmp_path: Path) ->
 
 
 def test_another_embedder_is_an_error_that_names_both_b7(tmp_path: Path) -> None:
+    """B7.recorded."""
     with ContextStore.open(tmp_path, embedder=Embedding(model="one")) as store:
         store.add_documents([Document(id="x", page_content="millet")])
     for other in (Embedding(model="two"), CHARACTERS, "auto"):
@@ -296,6 +299,7 @@ def test_another_embedder_is_an_error_that_names_both_b7(tmp_path: Path) -> None
 
 
 def test_vectors_of_another_size_are_an_error_that_names_both_sizes_b7(tmp_path: Path) -> None:
+    """B7.sizes."""
     with ContextStore.open(tmp_path, embedder=Embedding(3)) as store:
         store.add_documents([Document(id="x", page_content="millet")])
     with (
@@ -308,6 +312,7 @@ def test_vectors_of_another_size_are_an_error_that_names_both_sizes_b7(tmp_path:
 def test_without_an_embedder_there_are_no_vectors_and_words_still_answer(
     tmp_path: Path,
 ) -> None:
+    """B7.chosen."""
     with ContextStore.open(tmp_path, embedder=None) as store:
         store.add_documents([Document(id="x", page_content="millet")])
         assert (store.stats().vectors, store.stats().embedder) == (0, None)
@@ -359,6 +364,7 @@ def test_opening_a_complete_store_embeds_nothing(tmp_path: Path) -> None:
 
 
 def test_a_reader_sees_what_another_client_wrote_b8(tmp_path: Path) -> None:
+    """B8.stale."""
     with ContextStore.open(tmp_path, embedder=CHARACTERS) as writer:
         writer.add_documents([Document(id="x", page_content="millet")])
         with ContextStore.open(tmp_path, read_only=True) as reader:

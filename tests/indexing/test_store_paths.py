@@ -124,6 +124,7 @@ def test_imports_calls_bases_and_links_lead_across_files_i2(
 def test_the_kind_of_resource_stands_in_provenance_and_metadata_m4(
     root: Path, store: ContextStore
 ) -> None:
+    """M4.types."""
     store.add_path(root)
     (hit,) = store.backends().graph.get([f"{URI}/tests/test_shapes.py#test_area"])
     assert hit.provenance.resource_type == hit.metadata["resource_type"] == "test"

@@ -55,6 +55,7 @@ def opens_and_closes(text: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_block_can_close_it_or_open_another_a3(text: str) -> None:
+    """A3.fence."""
     block = fenced(payload("before", text, "after").render())
     assert opens_and_closes(block) == (1, 1)
     assert block.startswith(f"<{FENCE}>\n{NOTICE}\n")
@@ -69,6 +70,7 @@ def test_the_number_of_fragments_can_still_be_read_from_a_block(text: str) -> No
 
 @given(st.text(alphabet=st.sampled_from("<>/ acmsCONTEXT_-context\n\u200b&lt;{}"), max_size=80))
 def test_no_text_can_close_the_block_a3(text: str) -> None:
+    """A3.fence."""
     assert opens_and_closes(fenced(text)) == (1, 1)
     merged = in_system(SystemMessage("rules"), fenced(text))
     assert without_block(merged).content == "rules"

@@ -266,6 +266,7 @@ def test_a_question_with_half_a_surrogate_pair_is_repaired() -> None:
 
 
 def test_documents_without_an_id_are_told_apart_by_source_place_and_text_b3() -> None:
+    """B3.id."""
     given = [
         Document(page_content="same", metadata={"source": "a.txt"}),
         Document(page_content="same", metadata={"source": "b.txt"}),

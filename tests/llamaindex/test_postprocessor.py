@@ -86,6 +86,7 @@ def test_metadata_that_the_model_reads_counts_and_the_rest_does_not_a2(fit: Fit)
 
 
 def test_nodes_come_back_whole_and_the_input_is_not_changed_a2(fit: Fit) -> None:
+    """A2.whole."""
     node = TextNode(
         text="text",
         metadata={"k": "v"},
@@ -100,6 +101,7 @@ def test_nodes_come_back_whole_and_the_input_is_not_changed_a2(fit: Fit) -> None
 
 
 def test_every_node_type_goes_through_mixed_a2(fit: Fit) -> None:
+    """A2.whole."""
     kinds = [
         TextNode(text="text"),
         Document(text="document"),
@@ -113,6 +115,7 @@ def test_every_node_type_goes_through_mixed_a2(fit: Fit) -> None:
 
 
 def test_a_missing_score_is_that_of_the_node_before_a2() -> None:
+    """A2.score."""
     nodes = scored("a", "b", "c", "d", scores=[None, 0.25, None, 0.5])
     payload = ACMSNodePostprocessor(max_tokens=100).explain(nodes)
     assert [f.relevance_score for f in payload.fragments] == [1.0, 0.25, 0.25, 0.5]
