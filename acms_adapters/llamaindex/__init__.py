@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from acms_adapters.llamaindex.memory import ACMSMemoryBlock
     from acms_adapters.llamaindex.postprocessor import ACMSNodePostprocessor
     from acms_adapters.llamaindex.retriever import ACMSRetriever
+    from acms_adapters.llamaindex.stores.docstore import DocstoreBackends
+    from acms_adapters.llamaindex.stores.graph import PropertyGraphBackend
+    from acms_adapters.llamaindex.stores.traits import GraphStoreTraits
+    from acms_adapters.llamaindex.stores.vector import HybridStoreBackend, VectorStoreBackend
     from acms_adapters.llamaindex.synthesis import budget_for
     from acms_adapters.pipeline.handing_down import hand_down
 
@@ -28,6 +32,10 @@ _HOMES = {
     "acms_adapters.llamaindex.memory": ("ACMSMemoryBlock",),
     "acms_adapters.llamaindex.postprocessor": ("ACMSNodePostprocessor",),
     "acms_adapters.llamaindex.retriever": ("ACMSRetriever",),
+    "acms_adapters.llamaindex.stores.docstore": ("DocstoreBackends",),
+    "acms_adapters.llamaindex.stores.graph": ("PropertyGraphBackend",),
+    "acms_adapters.llamaindex.stores.traits": ("GraphStoreTraits",),
+    "acms_adapters.llamaindex.stores.vector": ("HybridStoreBackend", "VectorStoreBackend"),
     "acms_adapters.llamaindex.synthesis": ("budget_for",),
     "acms_adapters.pipeline.handing_down": ("hand_down",),
 }
@@ -39,6 +47,11 @@ __all__ = [
     "ACMSRetriever",
     "ContextPackedEvent",
     "Delegated",
+    "DocstoreBackends",
+    "GraphStoreTraits",
+    "HybridStoreBackend",
+    "PropertyGraphBackend",
+    "VectorStoreBackend",
     "budget_for",
     "context_of",
     "delegate_tool",

@@ -1,0 +1,1 @@
+"""LlamaIndex's own stores as backends."""
