@@ -1,9 +1,11 @@
-"""Writes configuration.md from the code: `python docs/reference/generate.py`."""
+"""Writes the pages beside it from the code: `python docs/reference/generate.py`."""
 
 from __future__ import annotations
 
 import json
 import re
+import runpy
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from acms_adapters.config.schema import Keys
 from acms_adapters.models import StrategyOptions
 
 PAGE = Path(__file__).parent / "configuration.md"
+REQUIREMENTS_PAGE = PAGE.with_name("requirements.md")
+REQUIREMENTS = Path(__file__).parents[2] / "tests" / "requirements" / "reading.py"
 
 INTRO = """\
 # Configuration
@@ -39,7 +43,14 @@ A strategy that is named in a call, hinted at or part of the fallback chain need
 `profile = "spec"` is the defaults below to the letter. `profile = "tuned"`, the default, changes:
 """
 
-NAMES = "Where code and files call one setting by two names (rulings S6 and S7):\n"
+REQUIREMENTS_INTRO = """\
+# Requirements
+
+Written from `tests/requirements` by `docs/reference/generate.py`. Tests name the ids that they
+prove in their names or docstrings; `tests/test_requirements.py` fails when a requirement has no
+test or a test names an unknown id. Seconds and memory are measured by `make bench`, which decides
+no test.
+"""
 
 
 def page() -> str:
@@ -70,6 +81,18 @@ def page() -> str:
         own = [n for n in kind.model_fields if differs(kind, n)]
         parts.append(f"\n### `[context.strategies.{strategy.name}]`\n\n{table(kind, own)}")
     return "\n".join(parts).rstrip() + "\n"
+
+
+def requirements_page() -> str:
+    """The text of the page of requirements."""
+    known = runpy.run_path(str(REQUIREMENTS))["requirements"]()
+    parts = [REQUIREMENTS_INTRO]
+    for document, listed in groupby(known, key=lambda one: one.document):
+        parts.append(f"## {document}\n")
+        for section, rows in groupby(listed, key=lambda one: one.section):
+            lines = [f"| {one.id} | {one.behaviour} |" for one in rows]
+            parts.append("\n".join([f"### {section}\n", "| id | |", "|---|---|", *lines, ""]))
+    return "\n".join(parts)
 
 
 def table(model: type[BaseModel], names: list[str], *, defaults: Any = None) -> str:
@@ -150,3 +173,4 @@ def show(value: Any) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    REQUIREMENTS_PAGE.write_text(requirements_page(), encoding="utf-8")
