@@ -3,8 +3,8 @@
 A page is read from top to bottom, in one folder (a copy of docs/guides/example) and one namespace:
 
 - ```` ```python ```` runs; a ```` ```text ```` block right behind it is what it printed.
-- ```` ```console ```` holds lines `$ acms …`, with what they print below them. A command has to
-  succeed, unless `$ echo $?` asks for its exit code next.
+- ```` ```console ```` holds lines `$ acms …` (or `pytest`, `cat`), with what they print below them.
+  A command has to succeed, unless `$ echo $?` asks for its exit code next.
 - A file name behind the language, as in ```` ```toml .acms/config.toml ````, writes the file.
 - ```` ```toml ```` without one is a part of a configuration that has to be valid.
 
@@ -13,9 +13,11 @@ In what is printed `…` stands for anything in its line, and alone in a line fo
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -95,7 +97,9 @@ class Reader:
         chunks = re.split(r"^\$ ", block.text, flags=re.M)
         assert not chunks[0].strip(), f"{self.page.name}:{block.line}: begin lines with '$ '"
         commands = [chunk.partition("\n") for chunk in chunks[1:]]
-        for (command, _, shown), (then, _, _) in zip(commands, [*commands[1:], ("", "", "")]):
+        for (command, _, shown), (then, _, _) in zip(
+            commands, [*commands[1:], ("", "", "")], strict=True
+        ):
             if command == "echo $?":
                 self.printed = f"{self.code}\n"
             else:
@@ -110,11 +114,24 @@ class Reader:
         if program == "cat":
             self.printed = "".join(Path(a).read_text(encoding="utf-8") for a in arguments)
             return
+        if program == "pytest":
+            self.pytest(arguments)
+            return
         assert program == "acms", f"{self.page.name}: who runs {command!r}?"
         with StringIO() as out, redirect_stdout(out), redirect_stderr(out):
             self.code = run(arguments)
             self.printed = out.getvalue()
         assert may_fail or self.code == 0, f"{command!r} exits with {self.code}:\n{self.printed}"
+
+    def pytest(self, arguments: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--import-mode=importlib", *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+        self.printed = done.stdout
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def compare(self, shown: str, line: int) -> None:
         if shown.strip() and not matches(shown, self.printed):
@@ -126,7 +143,9 @@ class Reader:
 def matches(shown: str, printed: str) -> bool:
     lines = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "".join(
-        r"(?:[^\n]*\n)*?" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"\n"
+        r"(?:[^\n]*\n)*?"
+        if line.strip() == "…"
+        else re.escape(line).replace("…", r"[^\n]*") + r"\n"
         for line in lines
     )
     text = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines()) + "\n"

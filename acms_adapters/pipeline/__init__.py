@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acms_adapters.pipeline.fragment_orderer import FragmentOrderer
     from acms_adapters.pipeline.fragment_scorer import FragmentScorer, ScorerWeights
     from acms_adapters.pipeline.fusion import FusionConfig, FusionEngine, FusionResult
+    from acms_adapters.pipeline.handing_down import hand_down
     from acms_adapters.pipeline.inheritance import Inheritance, inherit, skeleton_allowance
     from acms_adapters.pipeline.lifecycle import PlanLifecycle
     from acms_adapters.pipeline.preamble_generator import PreambleGenerator
@@ -60,6 +61,7 @@ _HOMES = {
         "FusionEngine",
         "FusionResult",
     ),
+    "handing_down": ("hand_down",),
     "inheritance": (
         "Inheritance",
         "inherit",
@@ -106,6 +108,7 @@ __all__ = [
     "StrategyCoordinator",
     "StrategyExecutor",
     "StrategySelector",
+    "hand_down",
     "inherit",
     "skeleton_allowance",
     "tier_quotas",

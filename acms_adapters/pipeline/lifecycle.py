@@ -66,6 +66,20 @@ class PlanLifecycle:
         fresh = await self._pipeline.arefresh(payload, request, **rest)
         return await asyncio.to_thread(self._with, plan, fresh)
 
+    def decide(self, plan: Plan, text: str, **details: Any) -> Plan:
+        """Take a decision in a plan; plans below it find it from now on.
+
+        Args:
+            plan: The plan.
+            text: What was decided and why.
+            **details: As for `Plan.record_decision`.
+        """
+        return self._recorded(plan.record_decision(text, **details))
+
+    async def adecide(self, plan: Plan, text: str, **details: Any) -> Plan:
+        """The same as `decide`, without blocking the event loop."""
+        return await asyncio.to_thread(lambda: self.decide(plan, text, **details))
+
     def spawn(self, parent: Plan, child: Plan, query: str | None = None, **options: Any) -> Plan:
         """Assemble a child's first context, with what it inherits of its parent's (ruling K4).
 
@@ -106,17 +120,18 @@ class PlanLifecycle:
         return plan.request(query, **{"plan_context": context, **fields}), rest
 
     def _with(self, plan: Plan, payload: ContextPayload) -> Plan:
-        changed = plan.model_copy(
-            update={
-                "context_payload": payload,
-                "context_hash": payload.context_hash,
-                "skeleton_metadata": payload.skeleton_metadata or plan.skeleton_metadata,
-            }
-        )
+        changes = {
+            "context_payload": payload,
+            "context_hash": payload.context_hash,
+            "skeleton_metadata": payload.skeleton_metadata or plan.skeleton_metadata,
+        }
+        return self._recorded(plan.model_copy(update=changes))
+
+    def _recorded(self, plan: Plan) -> Plan:
         temporal = self._pipeline.backends.temporal
         if temporal is not None:
-            temporal.record(changed)
-        return changed
+            temporal.record(plan)
+        return plan
 
 
 def _context(plan: Plan) -> ContextPayload:

@@ -195,6 +195,23 @@ def test_a_child_inherits_a_skeleton_and_its_receipt_is_recorded_k4(
     assert pipeline.backends.temporal.ancestors("p2") == ["p1"]
 
 
+def test_what_a_parent_decided_is_found_by_a_child_that_is_spawned_next_m5(pipeline, do) -> None:
+    lifecycle = PlanLifecycle(pipeline)
+    parent = do(lifecycle, "create", Plan(plan_id="p1", title="token bucket"), budget=400)
+    decided = do(lifecycle, "decide", parent, "Five attempts.", title="Limits", nodes=(FOCUS,))
+    assert parent.decisions == ()
+    assert decided.decisions[0].nodes == (FOCUS,)
+    child = do(
+        lifecycle,
+        "spawn",
+        decided,
+        Plan(plan_id="p2", title="how many attempts?"),
+        strategy="plan-decision-context",
+        budget=400,
+    )
+    assert "Five attempts." in child.context_payload.render()
+
+
 def test_a_step_of_a_plan_without_context_is_refused_by_its_id(pipeline, do) -> None:
     with pytest.raises(RequestError, match="p9"):
         do(PlanLifecycle(pipeline), "step", Plan(plan_id="p9"))
