@@ -7,10 +7,16 @@ its name and what is said about it, so these come first and the rest is cut.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from acms_adapters.indexing.lines import split_lines
-from acms_adapters.models import SearchHit
+from acms_adapters.models import IndexedNode, SearchHit
+from acms_adapters.models.base import repair_text
 from acms_adapters.protocols import RenderingSource
+
+_Look = Callable[[int], tuple[int, str] | None]
+"""Gives the deepest rendering of a node at or below a depth, with its depth."""
 
 MAX_CHARS = 8_000
 """Characters of a text that are embedded: what most models read of it at most."""
@@ -25,10 +31,30 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]
 
 def embedded_text(hit: SearchHit, renderings: RenderingSource) -> str:
     """The text to embed: a title and the text; for code its name, its docs and its first lines."""
-    text, name = hit.content or "", hit.metadata.get(QUALNAME_KEY)
+
+    def look(depth: int) -> tuple[int, str] | None:
+        found = renderings.at(hit.uko_node, depth)
+        return (found.detail_depth, found.content) if found else None
+
+    return _compose(hit.content or "", hit.metadata, look)
+
+
+def text_to_embed(node: IndexedNode) -> str:
+    """The same of a node that is about to be written."""
+
+    def look(depth: int) -> tuple[int, str] | None:
+        there = [one for one in node.renderings if one <= depth]
+        return (max(there), repair_text(node.renderings[max(there)])) if there else None
+
+    found = look(node.searched_depth) or look(min(node.renderings, default=0))
+    return _compose(found[1] if found else "", node.metadata, look)
+
+
+def _compose(text: str, metadata: Mapping[Any, Any], look: _Look) -> str:
+    name = metadata.get(QUALNAME_KEY)
     if not isinstance(name, str):
-        return _below(hit.metadata.get("title"), text)[:MAX_CHARS]
-    if said := _said(hit.uko_node, renderings):
+        return _below(metadata.get("title"), text)[:MAX_CHARS]
+    if said := _said(look):
         text = f"{said[:_SAID_CHARS]}\n{text[:_CODE_CHARS]}"
     return f"{' '.join(_WORD.findall(name))}\n{text}"[:MAX_CHARS]
 
@@ -39,11 +65,11 @@ def _below(title: object, text: str) -> str:
     return f"{title.strip()}\n\n{text}"
 
 
-def _said(node: str, renderings: RenderingSource) -> str:
+def _said(look: _Look) -> str:
     """What the documented rendering shows beyond the signatures."""
-    documented = renderings.at(node, _DOCUMENTED)
-    if documented is None or documented.detail_depth != _DOCUMENTED:
+    documented = look(_DOCUMENTED)
+    if documented is None or documented[0] != _DOCUMENTED:
         return ""
-    signatures = renderings.at(node, _SIGNATURES)
-    shown = set(split_lines(signatures.content)) if signatures else set()
-    return "".join(line for line in split_lines(documented.content) if line not in shown)
+    signatures = look(_SIGNATURES)
+    shown = set(split_lines(signatures[1])) if signatures else set()
+    return "".join(line for line in split_lines(documented[1]) if line not in shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,21 +53,17 @@ class NodeVectors:
         """Whether the vectors outlive this object."""
         return self._note is not None
 
-    def update(self, progress: Progress, *, again: Collection[str] = ()) -> None:
-        """Embed texts that are new or changed, and forget those that are gone.
-
-        Args:
-            again: Nodes of which something else than the searched text may have changed.
-        """
+    def update(self, progress: Progress) -> None:
+        """Embed texts that are new or changed, and forget those that are gone."""
         generation = self._texts.generation
-        if not again and self._is_complete(generation):
+        if self._is_complete(generation):
             return
         # in this order another process's new vectors are never taken for those of gone nodes
         known, wanted = self._hashes(), self._texts.vector_hashes()
         gone = known.keys() - wanted.keys()
         if gone:
             self.index.remove(sorted(gone))
-        stale = [n for n, h in wanted.items() if known.get(n) != h or n in again]
+        stale = [node for node, text_hash in wanted.items() if known.get(node) != text_hash]
         done = 0
         for batch in _batches(sorted(stale), _BATCH):
             self._embed(batch, wanted)

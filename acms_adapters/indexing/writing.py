@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from acms_adapters.backends.sqlite import SQLiteStore
+from acms_adapters.indexing.embedding_text import text_to_embed
 from acms_adapters.indexing.entries import Entry, to_resource, unique
 from acms_adapters.indexing.report import IndexReport, Progress, Skip
 from acms_adapters.indexing.vectors import NodeVectors
-from acms_adapters.models import IndexedNode, IndexedResource
-from acms_adapters.models.fragment import MAX_DEPTH
+from acms_adapters.models import IndexedResource, content_hash
 from acms_adapters.protocols import TokenCounter
 
 BATCH_CHARS = 4_000_000
@@ -25,15 +25,20 @@ class Writer:
         self._texts = texts
         self._vectors = vectors
         self._counter = counter
-        self._again: set[str] = set()  # nodes whose vector is not told by their text alone
 
     def put(self, resources: Iterable[IndexedResource]) -> None:
         """Write resources, which may be made meanwhile, in transactions of some megabytes."""
         for batch in _batches(resources):
             with self._texts.transaction():
                 for resource in batch:
-                    self._texts.replace(resource, token_counts=self._count(resource))
-            self._again.update(n.uko_node for r in batch for n in r.nodes if _says_more(n))
+                    self._texts.replace(
+                        resource,
+                        token_counts=self._count(resource),
+                        vector_hashes={
+                            node.uko_node: content_hash(text_to_embed(node))
+                            for node in resource.nodes
+                        },
+                    )
 
     def finish(self, progress: Progress, *, removed: Sequence[str] = ()) -> None:
         """Remove resources that are gone, then bring edges and vectors in line with the texts.
@@ -45,8 +50,7 @@ class Writer:
                 self._texts.remove(uri)
             self._texts.resolve_references()
         if self._vectors is not None:
-            self._vectors.update(progress, again=self._again)
-        self._again = set()
+            self._vectors.update(progress)
 
     def add_entries(
         self, kind: str, entries: Iterable[Entry | Skip], *, progress: Progress
@@ -81,10 +85,6 @@ class Writer:
             for node in resource.nodes
             for depth, text in node.renderings.items()
         }
-
-
-def _says_more(node: IndexedNode) -> bool:
-    return "title" in node.metadata or node.searched_depth < MAX_DEPTH
 
 
 def _batches(resources: Iterable[IndexedResource]) -> Iterator[list[IndexedResource]]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from acms_adapters.backends.sqlite import SQLiteStore
+from acms_adapters.backends.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from acms_adapters.errors import SchemaVersionError, StoreError, StoreLockedError
 from acms_adapters.models import IndexedResource
 from acms_adapters.protocols import (
@@ -403,8 +404,8 @@ def test_migrations_lift_an_older_file(tmp_path: Path, monkeypatch: pytest.Monke
     SQLiteStore(path).close()
     schema = "acms_adapters.backends.sqlite.schema"
     script = "CREATE TABLE added (x);\nINSERT INTO added VALUES ('a;b');\n"
-    monkeypatch.setattr(f"{schema}.MIGRATIONS", (script,))
-    monkeypatch.setattr(f"{schema}.SCHEMA_VERSION", 2)
+    monkeypatch.setattr(f"{schema}.MIGRATIONS", (*MIGRATIONS, script))
+    monkeypatch.setattr(f"{schema}.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     with pytest.raises(StoreError, match="open it once to write"):
         SQLiteStore(path, read_only=True)
     SQLiteStore(path).close()

@@ -351,6 +351,32 @@ def test_an_embedder_that_fails_loses_no_text_and_the_next_run_goes_on_b8(tmp_pa
         assert near(store, "millet") == ["x"]
 
 
+def test_a_vector_follows_everything_it_was_made_of_even_if_a_run_ended_before_it_b8(
+    tmp_path: Path,
+) -> None:
+    def documents(title: str) -> list[Document]:
+        return [Document(id="x", page_content="millet", metadata={"title": title})]
+
+    code = tmp_path / "code"
+    code.mkdir()
+    said = 'def grind(corn):\n    """{}."""\n    return corn\n'
+    embedding = Embedding()
+    with ContextStore.open(tmp_path / "store", embedder=embedding) as store:
+        store.add_documents(documents("A"))
+        (code / "mill.py").write_text(said.format("Slow"))
+        store.add_path(code)
+    with ContextStore.open(tmp_path / "store", embedder=None) as store:
+        store.add_documents(documents("B"))
+        (code / "mill.py").write_text(said.format("Fast"))
+        store.add_path(code)
+    first = len(embedding.embedded)
+    with ContextStore.open(tmp_path / "store", embedder=embedding) as store:
+        again = embedding.embedded[first:]
+        assert "B\n\nmillet" in again
+        assert any("Fast" in text for text in again)
+        assert len(again) == first
+
+
 def test_opening_a_complete_store_embeds_nothing(tmp_path: Path) -> None:
     with ContextStore.open(tmp_path, embedder=Embedding()) as store:
         store.add_documents([Document(id="x", page_content="millet")])

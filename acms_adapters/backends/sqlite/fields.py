@@ -62,6 +62,11 @@ class FieldTokens:
         return cls(is_prose, tuple(map(joined, found)), tuple(map(len, found)))
 
     @property
+    def kept(self) -> str | None:
+        """The tokens as they are written down; None where there are none."""
+        return "\n".join(self.texts) if any(self.lengths) else None
+
+    @property
     def terms(self) -> frozenset[str]:
         """Every token once."""
         return frozenset(token for text in self.texts for token in text.split())

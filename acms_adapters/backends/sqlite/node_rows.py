@@ -11,7 +11,7 @@ from acms_adapters.backends.sqlite.filters import facts_of, one_of
 from acms_adapters.backends.sqlite.hits import batches
 from acms_adapters.backends.sqlite.schema import POINTED_AT
 
-_NODE_COLUMNS = (
+NODE_COLUMNS = (
     "state",
     "owner",
     "kind",
@@ -23,8 +23,9 @@ _NODE_COLUMNS = (
     "searched_depth",
     "text_hash",
     "metadata",
+    "seal",
 )
-_EMPTY = (POINTED_AT, *[None] * (len(_NODE_COLUMNS) - 1))
+_EMPTY = (POINTED_AT, *[None] * (len(NODE_COLUMNS) - 1))
 
 
 def give_ids(connection: sqlite3.Connection, uris: Iterable[str]) -> dict[str, int]:
@@ -44,8 +45,8 @@ def give_ids(connection: sqlite3.Connection, uris: Iterable[str]) -> dict[str, i
 
 
 def write_row(connection: sqlite3.Connection, node: int, values: Sequence[Any]) -> None:
-    """Write the columns of a node: state, owner, kind, resource, type, location, tier and so on."""
-    columns = ", ".join(f"{column} = ?" for column in _NODE_COLUMNS)
+    """Write the columns of a node, from its state to its seal."""
+    columns = ", ".join(f"{column} = ?" for column in NODE_COLUMNS)
     connection.execute(f"UPDATE nodes SET {columns} WHERE id = ?", (*values, node))
 
 

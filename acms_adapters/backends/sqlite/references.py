@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import posixpath
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from acms_adapters.backends.sqlite.naming import stored_name, title_key
 from acms_adapters.backends.sqlite.schema import PRESENT
 
 _MOST_NAMESAKES = 50
+
+_Found = tuple[int, str, int, int]
+"""Source, relation, target and owner of an edge."""
 
 _Namesake = tuple[int, str, str]
 """Number, URI and resource of a node."""
@@ -35,20 +39,42 @@ def resolve_mentions(connection: sqlite3.Connection) -> int:
     return found
 
 
+def misled(connection: sqlite3.Connection) -> list[str]:
+    """Resources whose derived edges are not those that their mentions lead to."""
+    stored: dict[int, set[_Found]] = defaultdict(set)
+    rows = connection.execute("SELECT source, relation, target, owner FROM edges WHERE derived = 1")
+    for row in rows:
+        stored[row[3]].add(row)
+    mentioning = connection.execute("SELECT DISTINCT owner FROM mentions").fetchall()
+    lookup = _Lookup(connection)
+    wrong = [
+        owner
+        for owner in sorted(stored.keys() | {owner for (owner,) in mentioning})
+        if stored[owner] != set(_edges_of(connection, owner, lookup))
+    ]
+    names = dict(connection.execute("SELECT id, uri FROM resources"))
+    return [str(names.get(owner, owner)) for owner in wrong]
+
+
 def _resolve_of(connection: sqlite3.Connection, owner: int, lookup: _Lookup) -> int:
+    edges = _edges_of(connection, owner, lookup)
+    connection.execute("DELETE FROM edges WHERE owner = ? AND derived = 1", (owner,))
+    connection.executemany("INSERT INTO edges VALUES (?, ?, ?, ?, 1)", edges)
+    return len(edges)
+
+
+def _edges_of(connection: sqlite3.Connection, owner: int, lookup: _Lookup) -> list[_Found]:
     mentions = connection.execute(
         "SELECT m.source, n.uri, n.resource_uri, m.name, m.relation FROM mentions m"
         f" JOIN nodes n ON n.id = m.source WHERE m.owner = ? AND n.state = {PRESENT}",
         (owner,),
     ).fetchall()
-    edges: dict[tuple[int, str, int, int], None] = {}
+    edges: dict[_Found, None] = {}
     for source, uri, resource, name, relation in mentions:
         target = lookup.target(name, uri=uri, resource=resource)
         if target is not None and target != source:
             edges[source, relation, target, owner] = None
-    connection.execute("DELETE FROM edges WHERE owner = ? AND derived = 1", (owner,))
-    connection.executemany("INSERT INTO edges VALUES (?, ?, ?, ?, 1)", list(edges))
-    return len(edges)
+    return list(edges)
 
 
 def _root(uri: str) -> str:

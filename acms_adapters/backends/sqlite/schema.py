@@ -17,14 +17,15 @@ _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE resources (
-    id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, content_hash TEXT NOT NULL
+    id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, content_hash TEXT NOT NULL, seal BLOB
 );
 -- an edge may name a node before it comes, so that every URI has its row and number
 CREATE TABLE nodes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uri TEXT NOT NULL UNIQUE,
     state INTEGER NOT NULL DEFAULT 0,
     owner INTEGER, kind TEXT, resource_uri TEXT, resource_type TEXT, location TEXT, tier TEXT,
-    created_at INTEGER, searched_depth INTEGER, text_hash TEXT, metadata BLOB
+    created_at INTEGER, searched_depth INTEGER, text_hash TEXT, metadata BLOB,
+    seal BLOB
 );
 CREATE INDEX nodes_owner ON nodes (owner);
 CREATE TABLE renderings (
@@ -83,7 +84,13 @@ CREATE INDEX records_tier ON records (tier, moment);
 CREATE INDEX records_supersedes ON records (supersedes) WHERE supersedes IS NOT NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = ()
+MIGRATIONS: tuple[str, ...] = (
+    # rows without a seal are taken as they are; each gets one when it is next written
+    """
+    ALTER TABLE resources ADD COLUMN seal BLOB;
+    ALTER TABLE nodes ADD COLUMN seal BLOB;
+    """,
+)
 """Scripts, each from one schema version to the next; the first lifts version 1 to 2."""
 
 SCHEMA_VERSION = 1 + len(MIGRATIONS)

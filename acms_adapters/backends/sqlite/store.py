@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from acms_adapters.backends.sqlite.checking import Finding, check
 from acms_adapters.backends.sqlite.database import Database
 from acms_adapters.backends.sqlite.filters import matches, one_of, scope_condition, strings
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
@@ -35,7 +36,7 @@ class VectorInput:
 
     Attributes:
         uko_node: Its URI.
-        text_hash: SHA-256 of the text; equal means that its vector still holds.
+        text_hash: Equal means that its vector still holds.
         text: The rendering that is searched.
         resource_uri: The resource it stands in.
         resource_type: Kind of that resource.
@@ -129,7 +130,11 @@ class SQLiteStore:
             yield self
 
     def replace(
-        self, resource: IndexedResource, *, token_counts: TokenCounts | None = None
+        self,
+        resource: IndexedResource,
+        *,
+        token_counts: TokenCounts | None = None,
+        vector_hashes: Mapping[str, str] | None = None,
     ) -> None:
         """Write a resource in place of what it was (ruling B3).
 
@@ -137,13 +142,15 @@ class SQLiteStore:
 
         Args:
             token_counts: Tokens of renderings, by node URI and depth.
+            vector_hashes: Hash of what a vector is made from, by node URI; left out, that of the
+                searched text.
 
         Raises:
             ValueError: A node with an empty URI, an unknown field or tier, or a depth beyond 0
                 to 9.
         """
         with self._database.writing() as connection:
-            replace_resource(connection, resource, token_counts or {})
+            replace_resource(connection, resource, token_counts or {}, vector_hashes or {})
 
     def remove(self, resource_uri: str) -> bool:
         """Remove a resource with all it brought; False when there is none."""
@@ -178,7 +185,7 @@ class SQLiteStore:
             return [uri for (uri,) in rows]
 
     def vector_hashes(self) -> dict[str, str]:
-        """Hash of the text of every node that is searched, by URI."""
+        """Hash of what a vector is made from, for every node that is searched, by URI."""
         with self._database.reading() as connection:
             return dict(
                 connection.execute(f"SELECT n.uri, n.text_hash FROM nodes n WHERE {_EMBEDDED}")
@@ -244,6 +251,20 @@ class SQLiteStore:
                     )
                 ),
             )
+
+    def check(self, *, repair: bool = False) -> list[Finding]:
+        """Hold everything against its seals and against each other; see `checking`.
+
+        Args:
+            repair: Make anew what follows from the rest. What does not is marked, so that its
+                resource counts as changed.
+        """
+        with self._database.reading() as connection:
+            found = check(connection, repair=False)
+        if not (found and repair):
+            return found
+        with self._database.writing() as connection:
+            return check(connection, repair=True)
 
     def close(self) -> None:
         """Close every connection; what a store in memory held is gone. Twice is fine."""

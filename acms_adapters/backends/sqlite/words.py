@@ -40,7 +40,7 @@ class WordChanges:
 
     def put_in(self, node: int, tokens: FieldTokens) -> None:
         """Keep the tokens of a node; one without any is not searched."""
-        if not any(tokens.lengths):
+        if tokens.kept is None:
             return
         self._count(tokens, 1)
         self._connection.execute(
@@ -48,7 +48,7 @@ class WordChanges:
         )
         self._connection.execute(
             f"INSERT INTO tokens (node, prose, {_COLUMNS}, text) VALUES (?, ?, {_MARKS}, ?)",
-            (node, tokens.is_prose, *tokens.lengths, "\n".join(tokens.texts)),
+            (node, tokens.is_prose, *tokens.lengths, tokens.kept),
         )
 
     def write(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from acms_adapters.backends.sqlite.codec import dump_json, to_micros
 from acms_adapters.backends.sqlite.fields import FieldTokens
@@ -19,6 +20,7 @@ from acms_adapters.backends.sqlite.node_rows import (
     write_row,
 )
 from acms_adapters.backends.sqlite.schema import PRESENT
+from acms_adapters.backends.sqlite.seals import links_seal, node_seal
 from acms_adapters.backends.sqlite.words import WordChanges
 from acms_adapters.errors import RequestError
 from acms_adapters.models import TIERS, IndexedNode, IndexedResource, content_hash
@@ -32,7 +34,10 @@ CONTAINS = "contains"
 
 
 def replace_resource(
-    connection: sqlite3.Connection, resource: IndexedResource, counts: TokenCounts
+    connection: sqlite3.Connection,
+    resource: IndexedResource,
+    counts: TokenCounts,
+    vector_hashes: Mapping[str, str],
 ) -> None:
     """Write a resource in place of what it was; the last node of a URI counts.
 
@@ -49,8 +54,10 @@ def replace_resource(
     loose = _forget(connection, owner, known | old, words)
     ids = give_ids(connection, nodes)
     for uri, node in nodes.items():
-        _write_node(connection, ids[uri], owner, node, counts)
-        words.put_in(ids[uri], FieldTokens.of(node.fields))
+        tokens = FieldTokens.of(node.fields)
+        row = _row(node, owner, vector_hashes.get(node.uko_node))
+        _write_node(connection, ids[uri], row, node, counts=counts, tokens=tokens)
+        words.put_in(ids[uri], tokens)
     words.write()
     _write_links(connection, owner, resource)
     drop_loose(connection, loose)
@@ -132,13 +139,11 @@ def _forget(
     return sorted(loose)
 
 
-def _write_node(
-    connection: sqlite3.Connection, number: int, owner: int, node: IndexedNode, counts: TokenCounts
-) -> None:
-    metadata = dump_json(node.metadata)
-    texts = {depth: repair_text(text) for depth, text in sorted(node.renderings.items())}
-    at = searched_depth(texts, node.searched_depth)
-    values = (
+def _row(node: IndexedNode, owner: int, vector_hash: str | None) -> tuple[Any, ...]:
+    at = searched_depth(node.renderings, node.searched_depth)
+    is_searched = at in node.renderings and bool(node.fields)
+    text_hash = vector_hash or content_hash(repair_text(node.renderings.get(at, "")))
+    return (
         PRESENT,
         owner,
         repair_text(node.kind),
@@ -148,16 +153,32 @@ def _write_node(
         node.tier,
         to_micros(node.created_at),
         at,
-        content_hash(texts[at]) if at in texts and node.fields else None,
-        metadata,
+        text_hash if is_searched else None,
+        dump_json(node.metadata),
     )
-    write_row(connection, number, values)
-    counted = {d: (text, counts.get((node.uko_node, d))) for d, text in texts.items()}
-    write_renderings(connection, number, counted)
-    write_metadata(connection, number, metadata)
+
+
+def _write_node(
+    connection: sqlite3.Connection,
+    number: int,
+    row: tuple[Any, ...],
+    node: IndexedNode,
+    *,
+    counts: TokenCounts,
+    tokens: FieldTokens,
+) -> None:
+    texts = {
+        depth: (repair_text(text), counts.get((node.uko_node, depth)))
+        for depth, text in node.renderings.items()
+    }
+    uri, names = repair_text(node.uko_node), names_of(node)
+    seal = node_seal(uri, row[2:], renderings=texts, names=names, tokens=tokens.kept)
+    write_row(connection, number, (*row, seal))
+    write_renderings(connection, number, texts)
+    write_metadata(connection, number, row[-1])
     connection.executemany(
         "INSERT INTO names (name, node, title) VALUES (?, ?, ?)",
-        [(name, number, title) for name, title in names_of(node).items()],
+        [(name, number, title) for name, title in names.items()],
     )
 
 
@@ -186,6 +207,8 @@ def _write_links(connection: sqlite3.Connection, owner: int, resource: IndexedRe
         "INSERT INTO mentions (owner, source, name, relation, tail) VALUES (?, ?, ?, ?, ?)",
         [(owner, ids[s], name, relation, tail_of(name)) for s, name, relation in mentions],
     )
+    seal = links_seal(plain, mentions)
+    connection.execute("UPDATE resources SET seal = ? WHERE id = ?", (seal, owner))
 
 
 def _touch(
