@@ -266,6 +266,13 @@ def test_a_scorer_that_weighs_nothing_is_refused() -> None:
     assert read(strategies(weights + "\nscorer_resource_weight = 1")).scorer_resource_weight == 1
 
 
+def test_f5_an_exact_packer_is_refused_and_the_reason_is_written_down() -> None:
+    with pytest.raises(ConfigError, match=r"packer_greedy: .*see docs/decisions"):
+        read(strategies("packer_greedy = false"))
+    decisions = Path(__file__).parent.parent / "docs" / "decisions"
+    assert any("exact packer" in page.read_text("utf-8") for page in decisions.glob("*.md"))
+
+
 def test_all_wrong_values_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as told:
         read(strategies("selector_threshold = 2\nmax_candidates = 0"))

@@ -48,6 +48,17 @@ def test_s5_the_documented_examples_come_out_to_the_token(
     assert allocate(confidences, total, min_budget=100) == expected
 
 
+def test_the_documented_call_gives_tokens_by_strategy() -> None:
+    """D5-5."""
+    semantic, navigator = Named("semantic-embedding"), Named("breadth-depth-navigator")
+    shares = BudgetAllocator().allocate(
+        candidates=[(semantic, 0.95), (navigator, 0.85)],
+        total_budget=3584,
+        request=ContextRequest(query="io"),
+    )
+    assert shares == {semantic: 1892, navigator: 1692}
+
+
 def test_s5_equal_remainders_go_by_name_whatever_the_order_of_the_candidates() -> None:
     """S5.shares."""
     assert allocate({"c": 0.5, "a": 0.5, "b": 0.5}, 100) == {"a": 34, "b": 33, "c": 33}

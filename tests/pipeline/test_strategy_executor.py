@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from acms_adapters.models import ContextFragment, PlanContext, StrategyOptions
+from acms_adapters.models import ContextFragment, ContextRequest, PlanContext, StrategyOptions
 from acms_adapters.pipeline.assembly_round import AROUND_STRATEGY
 from acms_adapters.pipeline.strategy_executor import StrategyExecutor
 from acms_adapters.pipeline.workers import Workers
@@ -75,6 +75,19 @@ def test_s7_as_many_strategies_as_workers_run_at_the_same_time(execute: Any, stu
     strategies = {stub(name, assemble=meet): 100 for name in "abcd"}
     results = execute(StrategyExecutor(max_workers=4), strategies, None, None)
     assert [(r.strategy_name, nodes(r)) for r in results] == [(n, ["met"]) for n in "abcd"]
+
+
+def test_the_documented_call_gives_a_result_for_each_strategy(execute: Any, stub: Any) -> None:
+    """D5-13."""
+    results = execute(
+        StrategyExecutor(max_workers=4, timeout_seconds=30),
+        allocations={stub("semantic-embedding"): 1892, stub("breadth-depth-navigator"): 1692},
+        request=ContextRequest(query="io"),
+        backends={"vector": True},
+        plan_context=PlanContext(plan_id="plan-1"),
+    )
+    assert [r.strategy_name for r in results] == ["semantic-embedding", "breadth-depth-navigator"]
+    assert [(r.total_fragments, r.tokens_used, r.errors) for r in results] == [(1, 10, ())] * 2
 
 
 def test_no_more_strategies_than_workers_run_at_the_same_time(execute: Any, stub: Any) -> None:

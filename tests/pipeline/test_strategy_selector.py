@@ -34,6 +34,17 @@ def test_s5_the_most_confident_comes_first_and_equal_ones_by_name(stub: Any) -> 
     assert select(strategies) == [("b", 0.9), ("a", 0.5), ("c", 0.5)]
 
 
+def test_the_documented_call_gives_strategies_with_their_confidence(stub: Any) -> None:
+    """D5-1."""
+    low, high = stub("low", 0.3, uses_text=True), stub("high", 0.95, uses_vector=True)
+    chosen = StrategySelector().select(
+        strategies=[low, high],
+        request=ContextRequest(query="io"),
+        backends={"text": True, "vector": True},
+    )
+    assert chosen == [(high, 0.95), (low, 0.3)]
+
+
 def test_s5_zero_is_never_selected_even_with_a_threshold_of_zero(stub: Any) -> None:
     """S5.zero."""
     assert select([stub("a", 0.0), stub("b", 0.0001)]) == [("b", 0.0001)]

@@ -129,6 +129,41 @@ def test_an_option_outside_its_range_is_refused_by_name(kind: Any, options: Any)
         kind(options)
 
 
+def test_the_documented_options_are_the_defaults() -> None:
+    """D6-4, D6-8, D6-9, D6-13, D6-14, D6-16, D6-20, D6-27, D6-28, D6-34, D6-35."""
+    own = {
+        kind.name: {
+            name: value
+            for name, value in kind().options.model_dump().items()
+            if name not in StrategyOptions.model_fields
+        }
+        for kind in CLASSES
+    }
+    assert own == {
+        "simple-keyword": {"keyword_boost_factor": 1.5},
+        "semantic-embedding": {
+            "similarity_threshold": 0.5,
+            "embedding_model": "character-frequency-v1",
+        },
+        "breadth-depth-navigator": {
+            "default_breadth": 2,
+            "default_depth": 3,
+            "distance_decay": 0.8,
+        },
+        "arce": {
+            "text_budget_fraction": 0.4,
+            "vector_budget_fraction": 0.4,
+            "graph_budget_fraction": 0.2,
+            "dedup_strategy": "highest_relevance",
+        },
+        "temporal-archaeology": {
+            "default_temporal_window": "7d",
+            "include_current_context": True,
+        },
+        "plan-decision-context": {"include_ancestor_decisions": True, "max_ancestor_depth": 5},
+    }
+
+
 @each
 def test_fragments_carry_the_strategy_and_its_score_and_are_ranked(
     kind: Any, full: BackendSet
