@@ -15,7 +15,7 @@ from llama_index.core.workflow import Context
 from acms_adapters.errors import RequestError
 from acms_adapters.llamaindex.agent import ACMSFunctionAgent
 from acms_adapters.llamaindex.handover import context_of, hand_over
-from acms_adapters.llamaindex.memory import MEMORY_TAG, ACMSMemoryBlock
+from acms_adapters.llamaindex.reading import reading
 from acms_adapters.models import ContextPayload, SkeletonMetadata
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.pipeline.fencing import fenced
@@ -23,13 +23,9 @@ from acms_adapters.pipeline.handing_down import hand_down
 from acms_adapters.pipeline.inherited import Inherited
 from acms_adapters.pipeline.skeleton_service import exact_ratio
 from acms_adapters.protocols import BackendSet
-from acms_adapters.tokens import token_counter
 
 TOKEN_LIMIT = 30_000
 """Tokens of a child's memory."""
-
-_INHERITED = "inherited"
-_JOINS = 4  # where the fence meets the text, it may be cut into tokens another way
 
 Source = ContextPayload | Callable[[], ContextPayload | None]
 
@@ -74,8 +70,8 @@ def delegate_tool(
 
     The child is given its task and a skeleton of the parent's context, focused on that task, in a
     memory of its own, and nothing of the parent's conversation. Children may run beside each other.
-    An `ACMSFunctionAgent` reads the skeleton in its system message, any other agent as a block of
-    its memory. The tool's raw output is a `Delegated`.
+    It reads the skeleton in its one leading system message (ruling A3); an `ACMSFunctionAgent`
+    beside what it finds by itself. The tool's raw output is a `Delegated`.
 
     Args:
         agent: The child: an agent, or an `AgentWorkflow` whose root is given the skeleton.
@@ -133,30 +129,20 @@ async def _answer(
     agent: Any, root: Any, task: str, inherited: Inherited | None, token_limit: int
 ) -> str:
     """Run a child in a context and with a memory of its own."""
+    if inherited is not None and not inherited.payload.fragments:
+        inherited = None
+    if inherited is not None and not isinstance(root, ACMSFunctionAgent):
+        agent = reading(agent, fenced(inherited.payload.render()))
     ctx = Context(agent)
-    blocks: list[Any] = []
-    if inherited is not None and inherited.payload.fragments:
-        if isinstance(root, ACMSFunctionAgent):
-            await hand_over(ctx, root.name, inherited)
-        else:
-            blocks.append(_block(inherited))
-    memory = Memory.from_defaults(token_limit=token_limit, memory_blocks=blocks)
+    if inherited is not None:
+        await hand_over(ctx, root.name, inherited)
+    memory = Memory.from_defaults(token_limit=token_limit)
     handler = agent.run(user_msg=task, memory=memory, ctx=ctx)
     try:
         return str(await handler)
     except asyncio.CancelledError:
         await handler.cancel_run()
         raise
-
-
-def _block(inherited: Inherited) -> ACMSMemoryBlock:
-    """A block as large as what is handed down, which was compressed already."""
-    whole = Inherited(payload=inherited.payload, strategy="full")
-    count, around = token_counter().count, (MEMORY_TAG, _INHERITED)
-    read = count(fenced(inherited.payload.render(), around=around))
-    declared = inherited.payload.total_tokens + count(fenced("", around=around))
-    size = max(read, declared) + _JOINS
-    return ACMSMemoryBlock(name=_INHERITED, priority=0, max_tokens=size, inherited=whole)
 
 
 def _check(ratio: float | None, tokens: int | None) -> None:

@@ -31,15 +31,23 @@ async def hand_over(ctx: Any, agent: str, inherited: ContextPayload | Inherited)
 
 
 async def context_of(ctx: Any) -> ContextPayload | None:
-    """The context that the agent of a workflow reads: its own, or that of its memory's block."""
-    turns = await ctx.store.get(TURNS_KEY, default={})
-    turn = turns.get(await ctx.store.get(ACTIVE_KEY, default=""))
-    if turn:
+    """The context that the agent of a workflow reads.
+
+    Its own, or that of its memory's block, or what it was handed down.
+    """
+    active = await ctx.store.get(ACTIVE_KEY, default="")
+    if turn := (await ctx.store.get(TURNS_KEY, default={})).get(active):
         return load_json(ContextPayload, turn["context"])
     memory = await ctx.store.get("memory", default=None)
-    blocks = getattr(memory, "memory_blocks", ())
-    contexts = [block.context for block in blocks if isinstance(block, ACMSMemoryBlock)]
-    return next((context for context in contexts if context is not None), None)
+    for block in getattr(memory, "memory_blocks", ()):
+        if isinstance(block, ACMSMemoryBlock) and block.context is not None:
+            return block.context
+    handed = await ctx.store.get(INHERITED_KEY, default={})
+    known = handed.get(active or await ctx.store.get("current_agent_name", default=""))
+    # an agent outside a workflow of several has no name in the store, and is the only one
+    known = known or (next(iter(handed.values())) if len(handed) == 1 else None)
+    inherited = load_json(Inherited, known["inherited"]) if known else None
+    return inherited.payload if inherited is not None else None
 
 
 async def inherited_for(

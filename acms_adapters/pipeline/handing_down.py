@@ -8,13 +8,17 @@ from fractions import Fraction
 from functools import partial
 
 from acms_adapters.errors import RequestError
-from acms_adapters.models import ContextFragment, ContextPayload
+from acms_adapters.models import ContextFragment, ContextPayload, Ledger
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline.candidates import searchable
+from acms_adapters.pipeline.shortening import shorten
 from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor, receipt
 from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio
-from acms_adapters.protocols import BackendSet
+from acms_adapters.protocols import BackendSet, TokenCounter
 from acms_adapters.tokens import token_counter
+
+_WORTH_READING = 16
+"""Tokens below which a part of a fragment is not worth reading."""
 
 
 def hand_down(
@@ -29,7 +33,8 @@ def hand_down(
     """Compress a context for a child with a task.
 
     Decisions come first, then the hot tier, then what lies near the focus: `focus_nodes` and
-    whatever holds words of the task, which is rated by how well it answers to them.
+    whatever holds words of the task, which is rated by how well it answers to them. Where not one
+    fragment fits whole, a part of the first one is handed down.
 
     Args:
         context: The parent's; it stays as it is.
@@ -55,13 +60,17 @@ def hand_down(
         tuple(dict.fromkeys((*focus_nodes, *near))),
         backends=backends,
     )
+    counter = (backends.counter if backends else None) or token_counter()
     if tokens is not None:
-        return compress(tokens).model_copy(update={"plan_id": context.plan_id})
-    share = 1 - exact_ratio(DEFAULT_SKELETON_RATIO if ratio is None else ratio)
-    skeleton = _by_share(context, share, compress, backends)
-    metadata = receipt(
-        skeleton.fragments, ratio=float(1 - share), original_tokens=context.total_tokens
-    )
+        skeleton = compress(tokens)
+        ratio = skeleton.skeleton_metadata.ratio if skeleton.skeleton_metadata else 0.0
+    else:
+        share = 1 - exact_ratio(DEFAULT_SKELETON_RATIO if ratio is None else ratio)
+        ratio, tokens = float(1 - share), math.floor(context.total_tokens * share)
+        skeleton = _by_share(context, share, compress, counter)
+    if not skeleton.fragments and tokens:
+        skeleton = _part(context, skeleton, compress, task=task, tokens=tokens, counter=counter)
+    metadata = receipt(skeleton.fragments, ratio=ratio, original_tokens=context.total_tokens)
     return skeleton.model_copy(update={"plan_id": context.plan_id, "skeleton_metadata": metadata})
 
 
@@ -69,14 +78,13 @@ def _by_share(
     context: ContextPayload,
     share: Fraction,
     compress: Callable[[int], ContextPayload],
-    backends: BackendSet | None,
+    counter: TokenCounter,
 ) -> ContextPayload:
     """Compress to a share of the tokens, as declared and as read alike (ruling S4).
 
     A whole context has headers and blank lines as well, so a bound on what is read that came from
     declared tokens alone would always drop something, even at a share of 1.
     """
-    counter = (backends.counter if backends else None) or token_counter()
     read = counter.count(render(context.fragments, layout=context.layout))
     declared = math.floor(context.total_tokens * share)
     tokens = math.floor(max(read, context.total_tokens) * share)
@@ -85,6 +93,42 @@ def _by_share(
         tokens -= skeleton.total_tokens - declared
         skeleton = compress(max(0, tokens))
     return skeleton
+
+
+def _part(
+    context: ContextPayload,
+    skeleton: ContextPayload,
+    compress: Callable[[int], ContextPayload],
+    *,
+    task: str,
+    tokens: int,
+    counter: TokenCounter,
+) -> ContextPayload:
+    """As many sentences of the most important fragment as fit, instead of nothing."""
+    everything = compress(2 * sum(f.token_count + len(f.content) for f in context.fragments))
+    if not everything.fragments:
+        return skeleton
+    first = everything.fragments[0].model_copy(update={"detail_depth": 0})
+
+    def count(text: str) -> int:
+        part = first.model_copy(update={"content": text})
+        return counter.count(render([part], layout=context.layout))
+
+    excerpt = shorten(first.content, tokens, count=count, query=task)
+    used = counter.count(excerpt.text) if excerpt else 0
+    if excerpt is None or used < _WORTH_READING:
+        return skeleton
+    entries = (e for e in skeleton.ledger.entries if e.fragment_id != first.fragment_id)
+    return ContextPayload(
+        fragments=(first.model_copy(update={"content": excerpt.text, "token_count": used}),),
+        budget=skeleton.budget,
+        rendered_tokens=excerpt.tokens,
+        strategies_used=skeleton.strategies_used,
+        layout=skeleton.layout,
+        assembled_at=skeleton.assembled_at,
+        ledger=Ledger(entries=tuple(entries)),
+        skeleton_ids=(first.fragment_id,),
+    )
 
 
 def _rated(context: ContextPayload, found: Mapping[str, float]) -> ContextPayload:
