@@ -86,7 +86,8 @@ class Keys(FrozenModel):
         deduplicator_strategy: Which of several duplicates stays.
         deduplicator_merge_provenance: Whether it remembers where the others came from.
         evidence_weights: Weight of each strategy's evidence where several found a node (ruling
-            F11), 1 where none is given; left out, the highest relevance stands.
+            F11); what a strategy without one says stands by itself where it is higher; left out,
+            the highest relevance stands.
         resolver_default_depth: Depth wanted where neither the request nor the budget decides.
         resolver_hot_tier_boost: Added to a wanted depth for the hot tier.
         resolver_budget_aware: Whether the budget decides between renderings of a node.

@@ -133,7 +133,8 @@ class ACMSPipeline:
         if call.strategy is not None:
             self.registry.get(call.strategy)
         counter = token_counter(call.request.tokenizer or self._counter)
-        now = call.request.as_of or as_utc(self._clock())
+        assembled_at = as_utc(self._clock())
+        now = call.request.as_of or assembled_at
         backends = self.backends.with_(counter=counter, now=now)
         with searchable(
             call.candidates,
@@ -149,6 +150,7 @@ class ACMSPipeline:
                 counter=counter,
                 candidates=candidates,
                 now=now,
+                assembled_at=assembled_at,
                 started=started,
             )
 

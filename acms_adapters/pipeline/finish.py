@@ -151,7 +151,7 @@ class Finisher:
             degraded=found.degraded,
             skeleton_ids=tuple(f.fragment_id for f in inherited.fragments),
             skeleton_metadata=inherited.metadata,
-            assembled_at=run.now,
+            assembled_at=run.assembled_at,
         )
 
     def _with_preamble(self, run: Run, payload: ContextPayload) -> ContextPayload:

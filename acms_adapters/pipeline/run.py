@@ -39,7 +39,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Everything that one call works with."""
+    """Everything that one call works with.
+
+    Attributes:
+        now: The moment that is asked about.
+        assembled_at: What the clock said, which is the same unless the request has an `as_of`.
+        started: When the call began, in seconds of a clock that only measures.
+    """
 
     call: Call
     options: Options
@@ -47,6 +53,7 @@ class Run:
     counter: TokenCounter
     candidates: Candidates
     now: datetime
+    assembled_at: datetime
     started: float
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,12 +23,17 @@ from acms_adapters import (
     FragmentProvenance,
     NothingAnsweredError,
     PlanContext,
+    SearchHit,
     StrategyCapabilities,
     UnknownNameError,
     token_counter,
 )
+from acms_adapters.models.scores import to_evidence, to_relevance
+from acms_adapters.testing import PlainText
 
 Assemble = Callable[..., ContextPayload]
+
+NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -237,12 +244,146 @@ def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
     assert not child.skeleton_fragments
 
 
+def test_a_strategy_that_was_registered_can_be_named_in_both_forms_of_the_protocol(call) -> None:
+    """D4-72."""
+
+    class Short:
+        name = "my-custom-strategy"
+        capabilities = StrategyCapabilities(uses_text=True)
+
+        def can_handle(self, request):
+            return 0.0
+
+        def assemble(self, fragments, budget):
+            return [f for f in fragments if f.uko_node.endswith("cache")]
+
+        def explain(self):
+            return "Keeps the cache."
+
+    pipeline = ACMSPipeline()
+    pipeline.register_strategy("my-custom-strategy", Short())
+    pipeline.register_strategy("own", Listed("own", FACTS[:1]))
+    payload = call(pipeline)("how?", fragments=FACTS, strategy="my-custom-strategy")
+    assert [f.fragment_id for f in payload.fragments] == [FACTS[2].fragment_id]
+    assert payload.strategies_used == ("my-custom-strategy",)
+    assert call(pipeline)("how?", fragments=FACTS, strategy="own").strategies_used == ("own",)
+
+
+def test_a_strategy_that_is_not_enabled_stands_in_for_one_that_fails_s10(call) -> None:
+    """S10.disabled."""
+
+    class Broken:
+        def search_text(self, query, **options):
+            raise OSError("disk on fire")
+
+    hits = [SearchHit(uko_node="a", content="the parser closes brackets")]
+    pipeline = ACMSPipeline(
+        {"context": {"strategies": {"enabled": ["semantic-embedding"]}}},
+        backends=BackendSet(text=PlainText(hits), vector=Broken()),
+    )
+    payload = call(pipeline)("parser brackets")
+    assert payload.strategies_used == ("simple-keyword",)
+    assert [failure.strategy for failure in payload.failures] == ["semantic-embedding"]
+
+
+def test_the_clock_is_read_once_and_recorded_whatever_moment_is_asked_about_t1(call) -> None:
+    """T1.clock."""
+    read: list[datetime] = []
+
+    def clock() -> datetime:
+        read.append(NOON + timedelta(hours=len(read)))
+        return read[-1]
+
+    class Looking(Listed):
+        seen: tuple[datetime | None, ...] = ()
+
+        def assemble(self, request, backends, budget, plan_context):
+            self.seen += (backends.now,)
+            return super().assemble(request, backends, budget, plan_context)
+
+    looking = Looking("looking", FACTS)
+    pipeline = ACMSPipeline(strategies=[looking], backends={"text": True}, clock=clock)
+    assert call(pipeline)("anything").assembled_at == NOON
+    assert read == [NOON]
+    then = NOON - timedelta(days=30)
+    payload = call(pipeline)(ContextRequest(query="anything", as_of=then))
+    assert payload.assembled_at == NOON + timedelta(hours=1)
+    assert looking.seen == (NOON, then)
+
+
+def test_a_payload_is_serialised_with_the_documented_fields(call) -> None:
+    """D5-51."""
+    budget = ContextBudget(max_tokens=4096, reserved_tokens=512)
+    payload = call(ACMSPipeline())("how is JSON parsed?", fragments=FACTS, budget=budget)
+    shown = json.loads(payload.model_dump_json())
+    assert set(shown) >= {
+        "payload_id",
+        "plan_id",
+        "fragments",
+        "total_tokens",
+        "budget",
+        "budget_used",
+        "strategies_used",
+        "context_hash",
+        "preamble",
+        "provenance_map",
+        "assembled_at",
+    }
+    assert shown["budget"] == {
+        "max_tokens": 4096,
+        "reserved_tokens": 512,
+        "available_tokens": 3584,
+    }
+    assert set(shown["provenance_map"]) == {f.fragment_id for f in payload.fragments}
+    assert shown["preamble"].startswith("Context includes")
+
+
+def test_the_spec_profile_keeps_shares_and_the_highest_relevance_c3(call) -> None:
+    """C3: what another strategy says of a node changes nothing, and nothing lies beyond a share."""
+    big = fragment("big", "word " * 300, relevance_score=0.6, token_count=300)
+    best = fragment("best", "best", relevance_score=0.9, token_count=10)
+    again = best.model_copy(update={"relevance_score": 0.5})
+
+    def read(profile: str) -> ContextPayload:
+        pipeline = ACMSPipeline(
+            {"context": {"profile": profile}},
+            strategies=[
+                Listed("simple-keyword", (best, big)),
+                Listed("semantic-embedding", (again,)),
+            ],
+            backends={"text": True},
+        )
+        return call(pipeline)("anything", budget=400)
+
+    kept = {f.uko_node: f.relevance_score for f in read("spec").fragments}
+    assert kept[best.uko_node] == 0.9
+    assert big.uko_node not in kept
+    reasons = {e.uko_node: e.reason.value for e in read("spec").ledger.entries}
+    assert reasons[big.uko_node] == "beyond_share"
+    tuned = {f.uko_node: f.relevance_score for f in read("tuned").fragments}
+    added = 0.35 * to_evidence(0.9) + 0.65 * to_evidence(0.5)
+    assert tuned[best.uko_node] == pytest.approx(to_relevance(added))
+    assert big.uko_node in tuned
+
+
 def test_the_debug_log_tells_how_each_strategy_fared(call, caplog) -> None:
     """D4-75, D5-60, D6-43."""
     with caplog.at_level(logging.DEBUG, logger="acms_adapters"):
         call(listed(Listed("good", FACTS)))("anything", budget=4096)
-    assert "Strategy: good" in caplog.text
-    assert "Fragments: 3" in caplog.text
+    (told,) = [r.getMessage() for r in caplog.records if "Strategy: good" in r.getMessage()]
+    lines = [line.strip() for line in told.splitlines()]
+    assert [line.partition(":")[0] for line in lines] == [
+        "Strategy",
+        "Execution Time",
+        "Fragments",
+        "Tokens",
+        "Budget Used",
+        "Avg Relevance",
+        "Tier Distribution",
+    ]
+    assert "Fragments: 3" in lines
+    assert "Avg Relevance: 0.50" in lines
+    assert "Tier Distribution: hot=0, warm=3, cold=0" in lines
 
 
 TEXTS = st.text(
