@@ -78,7 +78,8 @@ D4-50 Each strategy shows its strongest use on real data.
 D4-51 A scope starts at the focus, goes up, then down, then sideways.
 D4-52 What is not of a wanted kind is left out.
 D4-53 A scope ends when the budget is full.
-D4-54 Recent is 7 days, historical 30 and more.
+D4-54 A window of 7 days shows what is recent, one of 30 and more what is historical; without a
+    window the present counts.
 
 ## Inheritance
 D4-55 A child with a parent's context inherits within its own budget.
@@ -112,7 +113,9 @@ E4-custom The guide's strategy works from code and from TOML.
 
 ## Reliability
 D4-73 Where a strategy fails, a simpler one answers.
-D4-74 Texts are loaded after packing, not before.
+D4-74 A delivery may be streamed: it is read piece by piece and no further than its time.
+D4-82 Expensive steps wait until they are needed: renderings once there is room, hashes where a
+    node repeats.
 D4-75 Key decisions and failures are logged.
 
 ## Plan execution
