@@ -347,7 +347,7 @@ def test_the_ledger_names_the_cheapest_rendering_that_was_tried_f7() -> None:
 
 
 def test_renderings_are_not_fetched_once_the_budget_is_full() -> None:
-    """D4-34."""
+    """D4-34, D4-82."""
     source = Renderings(**{f"n{i}": {0: "a " * 10, 9: "x " * 20} for i in range(50)})
     found = [fragment(f"n{i}", 20) for i in range(50)]
     packing = pack(ranked(*found), 45, renderings=source)

@@ -629,6 +629,7 @@ def test_the_ledger_is_made_once() -> None:
 
 
 def test_texts_are_hashed_once_and_only_where_a_node_repeats(monkeypatch: Any) -> None:
+    """D4-82."""
     hashed: list[str] = []
 
     def spy(content: str) -> str:

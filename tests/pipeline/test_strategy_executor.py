@@ -621,6 +621,7 @@ def test_a_coroutine_in_the_place_of_assemble_is_invalid_and_says_its_right_name
 def test_an_error_while_a_lazy_answer_is_read_is_the_strategys_error(
     execute: Any, stub: Any
 ) -> None:
+    """D4-74."""
     def lazy(*_: Any) -> Iterator[ContextFragment]:
         yield fragment("a")
         raise OSError("gone")
@@ -633,6 +634,7 @@ def test_an_error_while_a_lazy_answer_is_read_is_the_strategys_error(
 def test_an_endless_answer_is_read_no_further_than_its_timeout(
     execute: Any, stub: Any, fake_clock: Any
 ) -> None:
+    """D4-74."""
     closed = threading.Event()
 
     def endless(*_: Any) -> Iterator[ContextFragment]:

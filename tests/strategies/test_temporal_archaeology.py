@@ -43,7 +43,7 @@ ALONE = {"include_current_context": False}
 
 
 def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(history: Any) -> None:
-    """D4-48, D6-23, D6-27."""
+    """D4-48, D6-23, D6-27, D4-54."""
     assert found_in(run(history, ALONE, **DECISIONS)) == ["cache-decision", "pool-decision"]
     everything = run(history, ALONE)
     assert set(found_in(everything)) == {
@@ -61,7 +61,7 @@ def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(hist
 def test_t1_the_window_of_the_request_goes_before_the_option(
     history: Any, window: str, count: int
 ) -> None:
-    """D6-29."""
+    """D6-29, D4-54."""
     found = run(history, ALONE, temporal_window=window, **DECISIONS)
     assert len(found) == count
     by_option = run(history, {**ALONE, "default_temporal_window": window}, **DECISIONS)
@@ -136,6 +136,7 @@ def test_a_cycle_in_the_graph_ends(history: Any) -> None:
 
 
 def test_it_is_addressed_by_a_window_or_a_moment(history: Any) -> None:
+    """D4-54."""
     strategy, backends = TemporalArchaeologyStrategy(), history.backends("graph", "temporal")
     assert strategy.can_handle(ContextRequest(query="pool"), backends) == 0.0
     assert strategy.can_handle(ContextRequest(temporal_window="1y"), backends) == 0.5
