@@ -14,6 +14,7 @@ from acms_adapters import __version__
 from acms_adapters.cli.assemble import assemble, explain
 from acms_adapters.cli.configuration import plan, project, strategies
 from acms_adapters.cli.console import fail, stdout
+from acms_adapters.cli.evaluation import evaluate
 from acms_adapters.cli.index import index
 from acms_adapters.errors import ACMSError, NothingAnsweredError
 
@@ -51,6 +52,7 @@ def main(
 
 for command in (index, assemble, explain, strategies):
     app.command()(command)
+app.command("eval")(evaluate)
 app.add_typer(project, name="project")
 app.add_typer(plan, name="plan")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,6 +43,6 @@ def open_to_read(path: Path) -> ContextStore:
     return ContextStore.open(path, read_only=True)
 
 
-def settings(*, trust: bool) -> Settings:
-    """The user's configuration, overridden by that of the current folder."""
-    return Settings.load(Path.cwd(), trust=trust)
+def settings(*, trust: bool, over: Mapping[str, Any] | None = None) -> Settings:
+    """The user's configuration, overridden by that of the current folder and by `over`."""
+    return Settings.load(Path.cwd(), trust=trust, over=over)

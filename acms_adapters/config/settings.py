@@ -64,6 +64,7 @@ class Settings(Keys):
         *,
         global_file: str | Path | None = None,
         trust: bool = False,
+        over: Mapping[str, Any] | None = None,
     ) -> Self:
         """Read the user's global file and, over it, a project's (ruling C1).
 
@@ -71,6 +72,7 @@ class Settings(Keys):
             project_dir: The folder that holds ``.acms/config.toml``; None reads no project's.
             global_file: Left out, `global_config_file()`, which need not be there.
             trust: Honour import paths that the project's file names (ruling C2).
+            over: Tables from code, over both files.
 
         Raises:
             ConfigError: A file cannot be read, a key is unknown, or a value is out of range.
@@ -83,7 +85,8 @@ class Settings(Keys):
         project = read_file(Path(project_dir) / PROJECT_FILE) if project_dir is not None else None
         if project is not None:
             documents.append(project)
-        settings = cls.from_documents(documents)
+        last = [Document(over, "options")] if over else []
+        settings = cls.from_documents([*documents, *last])
         if project is not None and not trust:
             check_trust(project, [own] if own else [])
         return settings

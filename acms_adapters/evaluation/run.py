@@ -17,6 +17,7 @@ from acms_adapters.evaluation.index import open_store
 from acms_adapters.evaluation.judge import Judge
 from acms_adapters.evaluation.result import BudgetResult, EvaluationResult, Row, Split
 from acms_adapters.indexing import ContextStore, Progress
+from acms_adapters.indexing.progress import showing
 from acms_adapters.indexing.vectors import AUTO
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import ACMSPipeline
@@ -49,7 +50,7 @@ def evaluate(
         strategy: Run this strategy alone.
         store: Folder in which the indexed texts are kept for the next run.
         embedder: For a set without vectors; see `open_store`.
-        progress: Told what is done, how much of it, and of how much.
+        progress: Told what is done, how much of it, and of how much; left out, a bar on a terminal.
 
     Raises:
         ValueError: A budget or limit below 1, no question left, or a data set that cannot be.
@@ -58,8 +59,10 @@ def evaluate(
     settings = Settings.of(config)
     asked = chosen_questions(data, split=split, limit=limit)
     check_budgets(budgets)
-    told: Progress = progress or (lambda stage, done, total: None)
-    with open_store(data, store, embedder=embedder, progress=told) as source:
+    with (
+        showing(progress) as told,
+        open_store(data, store, embedder=embedder, progress=told) as source,
+    ):
         vectors = source.backends().embedder
         judge = Judge(data, _resources(source, asked))
         runs = _ask_all(source.pipeline(settings), judge, asked, budgets, strategy, told)
