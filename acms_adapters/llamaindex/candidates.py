@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore
 
@@ -86,6 +86,24 @@ class Candidates:
             ],
             counter,
         )
+
+    def with_windows(self, windows: Mapping[int, str]) -> Candidates:
+        """The same with other windows, by their places."""
+        changed = [
+            one if at not in windows else self._with_window(one, windows[at])
+            for at, one in enumerate(self.all)
+        ]
+        return replace(self, all=changed)
+
+    def _with_window(self, candidate: Candidate, window: str) -> Candidate:
+        wording = replace(
+            candidate.wording,
+            window=window if window != candidate.wording.content.strip() else None,
+        )
+        text = wording.full + candidate.mark
+        changes = {"content": text[:MAX_CONTENT_CHARS], "token_count": self.counter.count(text)}
+        fragment = candidate.fragment.model_copy(update=changes)
+        return replace(candidate, wording=wording, fragment=fragment)
 
 
 def _fragments(

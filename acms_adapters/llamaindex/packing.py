@@ -11,6 +11,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 from acms_adapters.llamaindex.candidates import Candidate, Candidates
 from acms_adapters.llamaindex.depths import NodeDepths
 from acms_adapters.llamaindex.nodes import reworded
+from acms_adapters.llamaindex.overlaps import Window, without_overlaps
 from acms_adapters.models import (
     ContextBudget,
     ContextFragment,
@@ -57,25 +58,46 @@ def pack_nodes(
 
     Where not even a part of a node fits by its sentences, a part of the best is kept all the same.
     """
-    depths = NodeDepths(
-        candidates,
-        available=budget.available_tokens,
-        least=config.min_fragment_tokens,
-        query=query,
-    )
     repeated: dict[str, LedgerEntry] = {}
+    depths = _depths(candidates, budget, config, query)
     while True:
         fused = _fuse(candidates, budget, config, depths, without=repeated)
         kept = [_kept(candidates, fragment, depths) for fragment in fused.fragments]
-        found = {entry.fragment_id: entry for entry in _repeats(kept, candidates)}
-        if not found:
+        if found := {entry.fragment_id: entry for entry in _repeats(kept, candidates)}:
+            repeated.update(found)
+        elif shorter := without_overlaps(_windows(kept, candidates)):
+            candidates = candidates.with_windows(shorter)
+            depths = _depths(candidates, budget, config, query)
+        else:
             break
-        repeated.update(found)
     left_out = (*fused.ledger.entries, *repeated.values())
     if not kept and (part := _part(candidates, budget, left_out, query)):
         kept = [part]
         left_out = tuple(e for e in left_out if e.fragment_id != part.fragment.fragment_id)
     return _packed(kept, left_out, candidates, budget)
+
+
+def _depths(
+    candidates: Candidates, budget: ContextBudget, config: FusionConfig, query: str
+) -> NodeDepths:
+    return NodeDepths(
+        candidates,
+        available=budget.available_tokens,
+        least=config.min_fragment_tokens,
+        query=query,
+    )
+
+
+def _windows(kept: Sequence[_Kept], candidates: Candidates) -> list[Window]:
+    """Windows that are read, those of better nodes first."""
+    windows = []
+    for one in sorted(kept, key=_rank):
+        place = int(one.fragment.fragment_id)
+        wording = candidates.all[place].wording
+        if wording.window is not None and wording.window == one.content:
+            resource = one.fragment.provenance.resource_uri
+            windows.append(Window(place, resource, one.content, wording.content.strip()))
+    return windows
 
 
 def _fuse(

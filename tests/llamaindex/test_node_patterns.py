@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import given as examples
+from hypothesis import strategies as st
 from llama_index.core.node_parser import (
     HierarchicalNodeParser,
     SentenceWindowNodeParser,
@@ -133,6 +135,51 @@ def test_a_sentence_inside_a_window_that_is_read_is_not_read_again_f9() -> None:
     read = payload.render()
     for day in (50, 51, 52, 90):
         assert read.count(f"On day {day} ") == 1
+
+
+@examples(
+    days=st.lists(st.integers(0, 119), min_size=1, max_size=12),
+    budget=st.integers(20, 1_500),
+    order=st.sampled_from(["as-given", "relevance", "edges"]),
+)
+def test_no_sentence_is_read_twice_however_windows_overlap_f9(
+    days: list[int], budget: int, order: str
+) -> None:
+    nodes = windows()
+    given = scored([nodes[day] for day in days])
+    postprocessor = ACMSNodePostprocessor(max_tokens=budget, order=order)
+    kept = postprocessor.postprocess_nodes(given)
+    read = "\n\n".join(node.node.get_content(MetadataMode.LLM) for node in kept)
+    assert tokens(kept) <= budget
+    for day in range(120):
+        assert read.count(f"On day {day} ") <= 1
+    for node in kept:
+        assert node.node.metadata["original_text"].strip() in node.node.get_content()
+    payload = postprocessor.explain(given)
+    assert payload.rendered_tokens == tokens(kept)
+    assert len(payload.fragments) + len(payload.ledger) == len(given)
+
+
+def test_the_better_of_two_overlapping_windows_stays_whole_and_the_other_gives_way_f9() -> None:
+    nodes = windows()
+    best, other = ACMSNodePostprocessor(max_tokens=4_000).postprocess_nodes(
+        scored([nodes[50], nodes[54]])
+    )
+    assert best.node.get_content() == nodes[50].metadata["window"]
+    assert (
+        other.node.get_content().split()
+        == " ".join(nodes[day].get_content() for day in (54, 55, 56, 57)).split()
+    )
+
+
+def test_what_an_overlap_frees_is_filled_f3() -> None:
+    nodes = windows()
+    given = scored([nodes[50], nodes[54], nodes[90]])
+    whole = ACMSNodePostprocessor(max_tokens=4_000)
+    apart = sum(tokens(whole.postprocess_nodes([one])) for one in given)
+    kept = ACMSNodePostprocessor(max_tokens=apart - 20).postprocess_nodes(given)
+    assert kept[0].node.get_content() == nodes[50].metadata["window"]
+    assert kept[2].node.get_content() == nodes[90].metadata["window"]
 
 
 def test_replacing_sentences_by_windows_afterwards_changes_nothing() -> None:
