@@ -66,6 +66,7 @@ def set_context(
         str | None, typer.Option(help="The one that runs when no other qualifies.")
     ] = None,
     trust: TrustOption = False,
+    json: JsonOption = False,
 ) -> int:
     """Set settings in .acms/config.toml of the current folder; the rest of it stays."""
     given: dict[str, Any] = {
@@ -83,6 +84,8 @@ def set_context(
     for name in (*values.get("enabled", ()), *filter(None, [default_strategy])):
         registry.get(name)
     stderr.print(f"wrote {set_project(Path.cwd(), values)}")
+    if json:
+        print_json(values)
     return 0
 
 

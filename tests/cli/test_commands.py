@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acms_adapters import token_counter
+from acms_adapters import ContextStore, Plan, token_counter
 from acms_adapters.cli.app import run
 
 CODE = '''"""Rate limits."""
@@ -70,6 +70,28 @@ def test_assemble_json_is_the_payload(indexed: Path, capsys: pytest.CaptureFixtu
     assert payload["available_tokens"] == 300
     assert payload["is_within_budget"] is True
     assert payload["fragments"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["index", "src"], "unchanged"),
+        (["assemble", "token bucket"], "fragments"),
+        (["explain", "token bucket"], "ledger"),
+        (["strategies"], "strategies"),
+        (["project", "context", "set", "--skeleton-ratio", "0.5"], "skeleton_ratio"),
+        (["project", "context", "list"], "enabled"),
+        (["plan", "status", "plan-1"], "skeleton"),
+    ],
+)
+def test_every_command_prints_json_on_request_and_nothing_else(
+    arguments: list[str], key: str, indexed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C1.json."""
+    with ContextStore.open(indexed / ".acms" / "store") as store:
+        store.backends().temporal.record(Plan(plan_id="plan-1"))
+    assert run([*arguments, "--json"]) == 0
+    assert key in json.loads(capsys.readouterr().out)
 
 
 def test_explain_tables_say_what_went_in_what_stayed_out_and_where_tokens_went(

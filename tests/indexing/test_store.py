@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -307,6 +308,17 @@ def test_vectors_of_another_size_are_an_error_that_names_both_sizes_b7(tmp_path:
         pytest.raises(EmbedderMismatchError, match=r"3.*2|2.*3"),
     ):
         near(store, "millet")
+
+
+def test_where_vectors_do_not_fit_the_embedder_words_still_answer_b7(tmp_path: Path) -> None:
+    """B7.others."""
+    with ContextStore.open(tmp_path, embedder=Embedding(3)) as store:
+        store.add_documents([Document(id="x", page_content="millet")])
+    with ContextStore.open(tmp_path, embedder=Embedding(2)) as store:
+        payload = store.pipeline().assemble("millet", budget=4096)
+    assert [f.uko_node for f in payload.fragments] == ["x"]
+    told = {failure.strategy: failure.message for failure in payload.failures}
+    assert re.search(r"3.*2|2.*3", told["semantic-embedding"])
 
 
 def test_without_an_embedder_there_are_no_vectors_and_words_still_answer(

@@ -22,6 +22,7 @@ from acms_adapters import (
     ContextRequest,
     FragmentProvenance,
     NothingAnsweredError,
+    Plan,
     PlanContext,
     SearchHit,
     StrategyCapabilities,
@@ -242,6 +243,39 @@ def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
     request = ContextRequest(parent_context=parent, inherit_strategy="none")
     child = call(ACMSPipeline())(request=request, fragments=[fragment("own", "own")])
     assert not child.skeleton_fragments
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(plan_id="p", parent="q"),
+        PlanContext(plan_id="p", ancestors=("q",)),
+        {"plan_id": "p", "ancestors": ["q"]},
+        "p",
+    ],
+)
+def test_a_plan_is_given_in_any_form_and_reaches_strategies_and_payload(plan: Any, call) -> None:
+    """S2.plan."""
+    told: list[PlanContext] = []
+
+    class Asking(Listed):
+        def assemble(self, request, backends, budget, plan_context):
+            told.append(plan_context)
+            return super().assemble(request, backends, budget, plan_context)
+
+    payload = call(listed(Asking("asking", FACTS)))("anything", plan=plan)
+    assert payload.plan_id == "p"
+    ancestors = () if plan == "p" else ("q",)
+    assert [(context.plan_id, context.ancestors) for context in told] == [("p", ancestors)]
+    with pytest.raises(ValueError, match="plan must be"):
+        call(listed(Listed("x", FACTS)))("anything", plan=7)
+
+
+def test_there_are_no_more_fragments_than_asked_for_and_the_rest_is_accounted_for(call) -> None:
+    """S2.most."""
+    payload = call(listed(Listed("good", FACTS)))("anything", max_fragments=2)
+    assert len(payload.fragments) == 2
+    assert [e.reason.value for e in payload.ledger.entries] == ["beyond_limit"]
 
 
 def test_a_strategy_that_was_registered_can_be_named_in_both_forms_of_the_protocol(call) -> None:
