@@ -217,7 +217,8 @@ class AssemblyRound(GuardedRound[AssemblyJob]):
 
     def _arguments(self, job: AssemblyJob) -> tuple[Any, ...]:
         question, budget = self._question, ContextBudget(max_tokens=job.tokens)
-        return question.request, question.backends, budget, question.plan_context
+        backends = question.backends.with_(seconds=self.limit(job))
+        return question.request, backends, budget, question.plan_context
 
     def _receive(self, job: AssemblyJob, delivered: Any) -> Delivery:
         return receive(

@@ -133,6 +133,10 @@ class Round(ABC, Generic[J]):
         """Whether the deadline has come; jobs added now will not start."""
         return self._clock.monotonic() >= self._deadline
 
+    def limit(self, job: J) -> float:
+        """Seconds that a job may take from its start."""
+        return min(job.timeout, self._deadline - job.started)
+
     def add(self, job: J) -> None:
         """Put a job in the queue."""
         self._waiting.append(job)
@@ -188,8 +192,7 @@ class Round(ABC, Generic[J]):
             if isinstance(ending.error, INTERRUPTS):
                 self.interrupted(job)
                 raise ending.error
-            limit = min(job.timeout, self._deadline - job.started)
-            if ending.seconds <= limit:
+            if ending.seconds <= self.limit(job):
                 self.end(job, ending)
             else:
                 job.given_up = True

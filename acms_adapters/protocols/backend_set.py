@@ -34,6 +34,7 @@ class BackendSet:
         candidates: Fragments the caller brought along.
         flags: Names that a mapping of flags declared available, without an object behind them.
         now: The moment of this request, read once (ruling T1); None where nobody set it.
+        seconds: How long the strategy that is asked may take; None where nobody counts.
     """
 
     text: TextBackend | None = None
@@ -46,6 +47,7 @@ class BackendSet:
     candidates: tuple[ContextFragment, ...] = ()
     flags: frozenset[str] = field(default_factory=frozenset)
     now: datetime | None = None
+    seconds: float | None = None
 
     def has(self, name: str) -> bool:
         """Whether the backend called text, vector, graph or temporal is available."""

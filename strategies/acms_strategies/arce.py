@@ -19,9 +19,15 @@ from acms_adapters.models import (
 from acms_adapters.models.options import Fraction, Seconds, Whole
 from acms_adapters.models.scores import to_relevance
 from acms_adapters.protocols import BackendSet
-from acms_strategies.arms import Evidence, can_embed, search_near, search_words, weigh
+from acms_strategies.arms import (
+    Evidence,
+    can_embed,
+    patience,
+    search_near,
+    search_words,
+    weigh,
+)
 from acms_strategies.base import BuiltInStrategy
-from acms_strategies.beside import beside
 from acms_strategies.hits import CHOICE, Ranking, to_ranking, tokens_of
 from acms_strategies.neighbourhood import fetch, rate
 from acms_strategies.seeds import find_seeds
@@ -153,18 +159,27 @@ class ArceStrategy(BuiltInStrategy):
     def _search(
         self, request: ContextRequest, backends: BackendSet
     ) -> tuple[list[SearchHit], list[SearchHit]]:
-        """Text beside vectors; a phase without a share is not asked."""
+        """Text beside vectors; a phase without a share is not asked.
+
+        Raises:
+            Exception: What either raised; `TimeoutError` for one that leaves no time for the rest.
+        """
         self.needed(backends.text, "text")
         self.needed(backends.vector, "vector")
         words, limit = question(request), max(1, self.options.max_fragments // 2)
-        text, vector = (
+        searches = (
             partial(search, words if fraction else "", request, backends, limit=limit)
             for search, fraction in (
                 (search_words, self.options.text_budget_fraction),
                 (search_near, self.options.vector_budget_fraction),
             )
         )
-        return beside(text, vector, workers=self.options.max_workers)
+        text, near = self._crew.beside(
+            *searches,
+            seconds=patience(backends, self.options),
+            workers=self.options.max_workers,
+        )
+        return _unless_failed(text, "text"), _unless_failed(near, "vector")
 
     def _gather(
         self,
@@ -206,6 +221,14 @@ class ArceStrategy(BuiltInStrategy):
             f"found ({shares}; unused shares roll over). Nodes found more than once are merged "
             f"({self.options.dedup_strategy}) and ranked by what all three say of them together."
         )
+
+
+def _unless_failed(found: list[SearchHit] | BaseException, source: str) -> list[SearchHit]:
+    if isinstance(found, TimeoutError):
+        raise TimeoutError(f"the {source} backend: {found}") from found
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def _stand_for(evidence: Evidence, hits: Iterable[SearchHit], dedup: Dedup) -> Evidence:

@@ -16,6 +16,7 @@ from acms_adapters.models import (
     StrategyOptions,
 )
 from acms_adapters.protocols import BackendSet
+from acms_strategies.crew import Crew
 
 B = TypeVar("B")
 
@@ -41,6 +42,7 @@ class BuiltInStrategy(ABC):
                 given = given.model_dump(exclude_unset=True)
             options = self.options_model(**given)
         self.options = options
+        self._crew = Crew()
 
     def can_handle(self, request: ContextRequest, backends: BackendSet) -> float:
         """Its quality when it is equipped and the request has something for it, else 0.

@@ -15,7 +15,7 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.options import Number, Whole
 from acms_adapters.protocols import BackendSet, ResolvesNames
-from acms_strategies.arms import can_embed, gather
+from acms_strategies.arms import can_embed, gather, patience
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch, rate
@@ -78,7 +78,15 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
         """What the walk reached, by distance and relevance."""
         graph = self.needed(backends.graph, "graph")
         options = self.options
-        evidence = gather(question(request), request, backends, limit=FIRST_HITS)
+        evidence = gather(
+            question(request),
+            request,
+            backends,
+            limit=FIRST_HITS,
+            crew=self._crew,
+            seconds=patience(backends, options),
+            workers=options.max_workers,
+        )
         focus = request.focus_nodes or plan_context.focus_nodes
         seeds, evidence = find_seeds(graph, request, focus, evidence)
         walked = walk(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from acms_adapters.models import ContextBudget, ContextRequest, SearchHit
 from acms_adapters.models.scores import to_relevance
 from acms_adapters.protocols import GraphBackend
+from acms_strategies.answers import hits
 from acms_strategies.arms import Evidence, filters
 from acms_strategies.hits import Choice
 from acms_strategies.seeds import Seeds
@@ -67,7 +68,8 @@ def fetch(
     for start in range(0, len(ordered), BATCH):
         batch = ordered[start : start + BATCH]
         missing = [node for node in batch if node not in known]
-        loaded = {hit.uko_node: hit for hit in graph.get(missing, **filters(request))}
+        answer = graph.get(missing, **filters(request))
+        loaded = {hit.uko_node: hit for hit in hits(answer, most=len(missing), source="graph")}
         for node in batch:
             hit = known.get(node) or loaded.get(node)
             if hit is not None:

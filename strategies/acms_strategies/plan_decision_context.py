@@ -18,6 +18,7 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.options import Flag, Whole
 from acms_adapters.protocols import BackendSet, TemporalBackend
+from acms_strategies.answers import hits
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch
@@ -72,12 +73,12 @@ class PlanDecisionContextStrategy(BuiltInStrategy):
         graph = self.needed(backends.graph, "graph")
         temporal = self.needed(backends.temporal, "temporal")
         line = self.line(request, plan_context, temporal)
-        hits = _decisions(temporal, list(line), request, backends) if line else []
+        taken = _decisions(temporal, list(line), request, backends) if line else []
         focus = request.focus_nodes or plan_context.focus_nodes
-        about = aboutness(hits, request, backends, focus=focus)
+        about = aboutness(taken, request, backends, focus=focus)
         records = {
             hit.uko_node: (hit, mean(_proximity(hit, line), about.get(hit.uko_node)))
-            for hit in hits
+            for hit in taken
         }
         limit = self.options.max_fragments
         linked = related(graph, records, request)
@@ -135,14 +136,18 @@ def _decisions(
     return [
         hit
         for tier in TIERS
-        for hit in temporal.query_by_tier(
-            tier,
-            window=request.temporal_window,
-            plan_ids=plan_ids,
-            as_of=request.as_of or backends.now,
-            limit=RECORDS,
-            scope=request.scope,
-            resource_types=("decision",),
+        for hit in hits(
+            temporal.query_by_tier(
+                tier,
+                window=request.temporal_window,
+                plan_ids=plan_ids,
+                as_of=request.as_of or backends.now,
+                limit=RECORDS,
+                scope=request.scope,
+                resource_types=("decision",),
+            ),
+            most=RECORDS,
+            source="temporal",
         )
     ]
 

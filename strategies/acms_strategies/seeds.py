@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from acms_adapters.models import ContextRequest
 from acms_adapters.protocols import GraphBackend, ResolvesNames
+from acms_strategies.answers import hits
 from acms_strategies.arms import Evidence
 from acms_strategies.walk import OF_CODE
 
@@ -58,7 +60,10 @@ def find_seeds(
         The seeds, and the evidence with what the names add to it.
     """
     named = tuple(dict.fromkeys(focus))
-    there = [hit.uko_node for hit in graph.get(named, scope=request.scope)] if named else []
+    there: list[str] = []
+    if named:
+        answer = graph.get(named, scope=request.scope)
+        there = [hit.uko_node for hit in hits(answer, most=len(named), source="graph")]
     ignored = tuple(node for node in named if node not in set(there))
     if there:
         even = dict.fromkeys(there, 1.0)
@@ -67,10 +72,10 @@ def find_seeds(
     evidence = _mention(evidence, names)
     best = {node: evidence.of(node) for node in evidence.best(SEEDS)}
     top = max(best.values(), default=0.0)
-    hits = _shares({node: math.exp((e - top) / SHARPNESS) for node, e in best.items()})
-    share = _halves(_shares(names), hits)
+    first = _shares({node: math.exp((e - top) / SHARPNESS) for node, e in best.items()})
+    share = _halves(_shares(names), first)
     seeds = Seeds(
-        {**dict.fromkeys(hits, 1.0), **names}, share, ignored=ignored, are_named=bool(names)
+        {**dict.fromkeys(first, 1.0), **names}, share, ignored=ignored, are_named=bool(names)
     )
     return seeds, evidence
 
@@ -80,7 +85,7 @@ def resolve_names(graph: GraphBackend, request: ContextRequest) -> dict[str, flo
     if not request.query or not isinstance(graph, ResolvesNames):
         return {}
     found = graph.resolve(request.query, limit=SEEDS, scope=request.scope)
-    return {node: 1.0 / math.sqrt(max(1, sharers)) for node, sharers in found}
+    return {node: 1.0 / math.sqrt(max(1, sharers)) for node, sharers in islice(found, SEEDS)}
 
 
 def _mention(evidence: Evidence, names: Mapping[str, float]) -> Evidence:

@@ -20,6 +20,7 @@ from acms_adapters.models.base import now_utc
 from acms_adapters.models.options import Flag, Seconds
 from acms_adapters.models.window import parse_window, window_start
 from acms_adapters.protocols import BackendSet
+from acms_strategies.answers import hits
 from acms_strategies.base import BuiltInStrategy
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch
@@ -74,27 +75,28 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
         graph = self.needed(backends.graph, "graph")
         temporal = self.needed(backends.temporal, "temporal")
         window = request.temporal_window or self.options.default_temporal_window
-        hits = temporal.query_by_tier(
+        answer = temporal.query_by_tier(
             "cold",
             window=window,
             as_of=request.as_of or backends.now,
             limit=RECORDS,
             scope=request.scope,
         )
+        found = hits(answer, most=RECORDS, source="temporal")
         now = request.as_of or backends.now or now_utc()
-        fresh = _recency(hits, now, start=window_start(window, now))
+        fresh = _recency(found, now, start=window_start(window, now))
         focus = request.focus_nodes or plan_context.focus_nodes
-        about = aboutness(hits, request, backends, focus=focus)
+        about = aboutness(found, request, backends, focus=focus)
         records = {
-            hit.uko_node: (hit, mean(fresh[hit.uko_node], about.get(hit.uko_node))) for hit in hits
+            hit.uko_node: (hit, mean(fresh[hit.uko_node], about.get(hit.uko_node))) for hit in found
         }
         linked: dict[str, float] = {}
         if self.options.include_current_context:
             linked = related(graph, records, request)
         limit = self.options.max_fragments
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
-        found = fetch(graph, linked, {}, request, budget=budget, limit=limit)
-        current = [(hit, relevance) for hit, relevance in found if not is_record(hit)]
+        near = fetch(graph, linked, {}, request, budget=budget, limit=limit)
+        current = [(hit, relevance) for hit, relevance in near if not is_record(hit)]
         return to_ranking(
             [*wanted, *current],
             strategy=self.name,
@@ -118,13 +120,13 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
 
 
 def _recency(
-    hits: Iterable[SearchHit], now: datetime, *, start: datetime | None
+    records: Iterable[SearchHit], now: datetime, *, start: datetime | None
 ) -> dict[str, float]:
     """1 for now, halved for each half of the window; without a start, of the oldest record's age.
 
     A record without a time counts as the oldest.
     """
-    times = {hit.uko_node: hit.created_at for hit in hits}
+    times = {hit.uko_node: hit.created_at for hit in records}
     oldest = start or min((time for time in times.values() if time), default=now)
     half_life = max((now - oldest) / 2, timedelta(seconds=1))
     return {

@@ -13,9 +13,11 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from acms_adapters.models import Edge
 from acms_adapters.protocols import GraphBackend
+from acms_strategies.answers import edges
 
 CONTAINS = "contains"
 
@@ -118,12 +120,12 @@ def walk(
         if not (outwards.nodes or downwards.nodes) or len(walked.distance) >= NODE_LIMIT:
             break
         asked = outwards.nodes if hop <= breadth else []
-        found = graph.neighbors(asked, limit=FAN_OUT, scope=scope) if asked else []
+        found = _links(graph, asked, FAN_OUT, scope=scope)
         below = downwards.nodes if hop <= depth else []
         contained = [edge for edge in found if edge.relation == CONTAINS]
         if rest := _unanswered(below, asked, found):
-            contained += graph.neighbors(
-                rest, direction="out", relations=(CONTAINS,), limit=CONTAINED, scope=scope
+            contained += _links(
+                graph, rest, CONTAINED, direction="out", relations=(CONTAINS,), scope=scope
             )
         outwards.move(walked, _steps(found, set(asked)), hop, decay)
         downwards.move(walked, _steps(contained, set(below), down=True), hop, decay)
@@ -150,6 +152,13 @@ class _Front:
                 self.nodes.append(neighbour)
 
 
+def _links(graph: GraphBackend, nodes: list[str], limit: int, **options: Any) -> list[Edge]:
+    if not nodes:
+        return []
+    answer = graph.neighbors(nodes, limit=limit, **options)
+    return edges(answer, most=limit * len(nodes))
+
+
 def _unanswered(below: list[str], asked: list[str], found: Sequence[Edge]) -> list[str]:
     """Nodes whose members are not all among the links that were found."""
     if not asked:
@@ -159,8 +168,8 @@ def _unanswered(below: list[str], asked: list[str], found: Sequence[Edge]) -> li
     return [node for node in below if node not in there or counts[node] >= FAN_OUT]
 
 
-def _steps(edges: Iterable[Edge], nodes: set[str], *, down: bool = False) -> Iterator[Step]:
-    for edge in edges:
+def _steps(links: Iterable[Edge], nodes: set[str], *, down: bool = False) -> Iterator[Step]:
+    for edge in links:
         source, target = edge.source, edge.target
         if source == target:
             continue
