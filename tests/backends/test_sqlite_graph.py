@@ -214,7 +214,7 @@ def named(store: SQLiteStore, make: Any) -> SQLiteStore:
 def test_m2_names_that_stand_in_a_question_are_found(
     named: SQLiteStore, question: str, expected: str
 ) -> None:
-    """M2.names."""
+    """M2.names, B9.kept."""
     found = [uri for uri, _ in named.graph.resolve(question)]
     shown = [uri.removeprefix("project://").removeprefix("app/m.py#") for uri in found]
     assert [name.removeprefix("app/").removeprefix("other/") for name in shown] == expected.split()

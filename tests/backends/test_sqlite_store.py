@@ -45,6 +45,7 @@ def edit(path: Path, *statements: str) -> None:
 
 
 def test_its_parts_keep_the_protocols(store: SQLiteStore) -> None:
+    """B1."""
     assert isinstance(store.text, TextBackend)
     assert isinstance(store.graph, GraphBackend)
     assert isinstance(store.graph, ResolvesNames)

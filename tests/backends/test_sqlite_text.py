@@ -153,6 +153,7 @@ def test_b2_any_text_is_found_by_any_of_its_words(kept: str, data: st.DataObject
 def test_b9_the_order_is_that_of_bm25f_whatever_was_written_before(
     rows: list[tuple], query: str, data: st.DataObject
 ) -> None:
+    """B9.kept."""
     nodes = {
         f"n{i}": {"title": a, "body": b} if is_prose else {"name": a, "body": b, "doc": c}
         for i, (is_prose, a, b, c) in enumerate(rows)

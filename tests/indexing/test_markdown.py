@@ -241,6 +241,7 @@ def test_renderings_nest_and_all_text_is_searched_once_i1(
     pieces: list[str],
     end: str,
 ) -> None:
+    """I1.searched."""
     text = "\n\n".join(pieces).replace("\n", end)
     rendered = render_markdown(source(text, PATH))
     whole = rendered.nodes[0].renderings[9]

@@ -408,6 +408,7 @@ def test_renderings_nest_and_all_text_is_searched_once_i1(
     gap: str,
     end: str,
 ) -> None:
+    """I1.searched."""
     text = gap.join(pieces).replace("\n", end)
     rendered = render_python(source(text))
     assert rendered.note == ""

@@ -87,6 +87,7 @@ def test_a_document_added_again_is_one_document_b3(store: ContextStore) -> None:
 def test_changed_text_and_metadata_replace_the_old_ones_in_every_backend_b3(
     store: ContextStore,
 ) -> None:
+    """T2.index."""
     store.add_documents([Document(id="x", page_content="millet", metadata={"a": 1, "b": 2})])
     report = store.add_documents([Document(id="x", page_content="barley", metadata={"b": 3})])
     assert report.changed == ("x",)

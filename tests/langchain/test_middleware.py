@@ -236,6 +236,7 @@ def test_another_counter_of_messages_may_be_given(animals: ContextStore, scripte
 def test_own_context_may_stand_before_the_question_and_is_not_kept(
     run: Run, animals: ContextStore, scripted: Any
 ) -> None:
+    """A3.message."""
     model = scripted("ok", [("weigh", {"animal": "cat"})], "ok")
     middleware = ACMSContextMiddleware(animals.pipeline(), max_tokens=200, placement="message")
     agent = create_agent(

@@ -59,6 +59,7 @@ def read(nodes: list[NodeWithScore]) -> str:
 
 
 def test_the_joined_text_is_within_the_budget_and_the_rank_order_stays_a2(fit: Fit) -> None:
+    """A2.order."""
     nodes = scored(
         *(f"fact number {n} " * 10 for n in range(30)), scores=[n / 30 for n in range(30)]
     )

@@ -932,6 +932,7 @@ def test_changing_an_answer_changes_neither_the_next_one_nor_the_callers_fragmen
 
 
 async def test_polling_never_blocks_the_event_loop(stub: Any) -> None:
+    """B1.async."""
     set_by_the_loop = threading.Event()
     loop = asyncio.get_running_loop()
 

@@ -418,6 +418,7 @@ def test_without_a_loop_the_plain_method_of_such_a_strategy_is_used(stub: Any) -
 
 
 async def test_a_plain_strategy_never_blocks_the_loop(stub: Any) -> None:
+    """B1.async."""
     set_by_the_loop = threading.Event()
 
     def wait_for_the_loop(*_: Any) -> Any:

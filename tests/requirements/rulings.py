@@ -59,6 +59,8 @@ S2.candidates Without backends the caller's fragments are what is searched.
 S2.ranked Fragments without a request are ranked as they are.
 S2.named A named strategy runs whatever its confidence and the enabled list say; only a missing
     backend or its own switch hinders it.
+S2.plan `plan` is a plan, its context, a mapping of it or an id.
+S2.most `max_fragments` is an upper bound on the fragments of the payload.
 S3 What a strategy ranked beyond its share travels on as reserve, and the packer chooses from both.
 S3.limit Share and reserve together hold at most `max_fragments`.
 S3.spec The `spec` profile has no reserve.
@@ -160,6 +162,10 @@ K4.apart The parent is never changed, and siblings never see each other's.
 
 ## Backends
 B1 Backends keep four protocols, and hits say where they come from and how to get their text.
+B1.calls Backends are called as the rulings say, with filters by keyword only.
+B1.async A backend or strategy without coroutines runs in a worker and never blocks the loop.
+B1.suites Declared capabilities choose the cases of a compliance suite, which a stranger runs in
+    ten lines.
 B2 Text of users is never query syntax, and what stands in a text is found.
 B3 Writing is idempotent by id and replaces content and metadata whole.
 B3.id Without an id one is made of source, location and content.
@@ -175,17 +181,20 @@ B7.chosen wordllama is chosen when it is installed; without any embedder there a
 B7.foreign Embeddings of other libraries are taken by their shape.
 B7.recorded The store records its embedder; another one is an error that names both.
 B7.sizes Vectors of another size are an error that names both sizes.
+B7.others Where vectors do not fit the embedder, other strategies still answer.
 B7.threshold The similarity threshold is raw cosine, 0.5 for character frequencies and else 0 or
     the embedder's.
 B8 The SQLite file is the truth; opening brings the vectors into step with it.
 B8.stale A reader sees what another process wrote.
 B9 The text index has fields of their own weights, and words are stemmed and identifiers split and
     joined.
+B9.kept It keeps what ranking needs later: lengths and averages, titles and symbols.
 
 ## Time
 T1 A window is a number of days, weeks, months or years, or all; anything else is a clear error.
 T1.clock The clock is injectable, read once and recorded in the payload.
 T2 `as_of` shows plans and decisions as they stood.
+T2.index Content of the index that changed is replaced, not versioned.
 T3 Decisions of living plans are warm, those of completed plans cold.
 
 ## Adapters
@@ -193,8 +202,10 @@ A1 LangChain: the joined page contents are within the budget, and `k` is an uppe
 A2 LlamaIndex: the nodes' text as a model reads it is within the budget.
 A2.whole Ids, types, relationships and metadata survive, and inputs never change.
 A2.score A missing score is that of the node before, and the first counts 1.
+A2.order The order of the input stays unless told otherwise.
 A3 Inherited context is one fenced block in the one leading system message, replaced each turn.
 A3.fence No text of a document can close the fence.
+A3.message What an agent retrieved itself may stand in a message that is not kept.
 A4 Empty resource types mean all; a list has different, non-empty names.
 A5 The ledger reaches adapters that return lists, by events and by a call.
 A6 An unknown model is counted by a named fallback a fifth higher, and that is said.
@@ -204,6 +215,7 @@ I1 Renderings are made at index time, each contains the one before, and each is 
     next.
 I1.code Code has names, signatures, docstrings, short bodies and full source.
 I1.prose Prose has title, outline, outline with lead sentences and full text.
+I1.searched All text of a file is searched once.
 I2 The graph holds containment, reference and sequence, from code, links and frameworks' relations.
 I3 `.gitignore` is respected; secrets, binaries and links that lead outside are left out with the
     reason.
@@ -212,6 +224,7 @@ I3 `.gitignore` is respected; secrets, binaries and links that lead outside are 
 C1 The documented commands exist.
 C1.layers A project's file lies over the user's key by key and replaces `enabled` whole.
 C1.unknown Unknown keys are errors that name the near one.
+C1.json Every command prints JSON on request.
 C1.options A custom strategy declares its options in its `options_model`.
 C2 A project's file may name code to import only where it is trusted.
 C3 `spec` is the documents' defaults; `tuned`, the default, differs in named ways only.

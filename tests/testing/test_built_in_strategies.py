@@ -11,30 +11,42 @@ from acms_strategies.temporal_archaeology import TemporalArchaeologyStrategy
 
 
 class TestSimpleKeyword(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return SimpleKeywordStrategy()
 
 
 class TestSemanticEmbedding(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return SemanticEmbeddingStrategy()
 
 
 class TestBreadthDepthNavigator(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return BreadthDepthNavigatorStrategy()
 
 
 class TestArce(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return ArceStrategy()
 
 
 class TestTemporalArchaeology(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return TemporalArchaeologyStrategy()
 
 
 class TestPlanDecisionContext(StrategyCompliance):
+    """S5, B2, B5, B6, M9."""
+
     def make_strategy(self) -> ContextStrategy:
         return PlanDecisionContextStrategy()

@@ -73,6 +73,8 @@ class ChromaCompliance(VectorBackendCompliance):
 
 
 class TestChromaFolder(ChromaCompliance):
+    """B1, B3, B4, B5, B7, M7."""
+
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         self.place = {"path": tmp_path_factory.mktemp("vectors")}

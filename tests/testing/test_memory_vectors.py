@@ -21,6 +21,8 @@ def fill(
 
 
 class TestMemoryVectors(VectorBackendCompliance):
+    """B1, B3, B4, B5, B7, M7."""
+
     def make_backend(
         self, documents: Sequence[SearchHit], vectors: Sequence[Sequence[float]]
     ) -> MemoryVectorBackend:

@@ -60,6 +60,8 @@ class InMemory(InFile):
 
 
 class TestSQLiteText(InFile, TextBackendCompliance):
+    """B1, B2, B3, B4, B5, B9, M7."""
+
     def make_backend(self, documents: Sequence[SearchHit]) -> SQLiteTextBackend:
         store = self.new_store()
         with store.transaction():
@@ -72,6 +74,8 @@ class TestSQLiteTextInMemory(InMemory, TestSQLiteText):
 
 
 class TestSQLiteGraph(InFile, GraphBackendCompliance):
+    """B1, B3, B4, B5, B6."""
+
     def make_backend(
         self, documents: Sequence[SearchHit], edges: Sequence[Edge]
     ) -> SQLiteGraphBackend:
@@ -86,6 +90,8 @@ class TestSQLiteGraphInMemory(InMemory, TestSQLiteGraph):
 
 
 class TestSQLiteTemporal(InFile, TemporalBackendCompliance):
+    """B1, B3, M5, M8, T1, T2, T3."""
+
     def make_backend(self, clock: Callable[[], datetime]) -> SQLiteTemporalBackend:
         return self.new_store(clock=clock).temporal
 

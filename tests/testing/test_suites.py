@@ -159,6 +159,7 @@ def test_every_break_fails_its_case(pytester: pytest.Pytester) -> None:
 
 
 def test_a_suite_takes_ten_lines_and_skips_what_is_not_declared(pytester: pytest.Pytester) -> None:
+    """B1.suites."""
     pytester.makepyfile(
         """
         from acms_adapters.testing import PlainText, TextBackendCompliance
