@@ -21,3 +21,15 @@ PROFILES: Mapping[Profile, Mapping[str, Any]] = {
         },
     },
 }
+
+REASONS: Mapping[str, str] = {
+    "executor_reserve": (
+        "A share is a guess made before anybody has searched; with what lies beyond it the packer "
+        "chooses by what was found."
+    ),
+    "evidence_weights": (
+        "What words and vectors find both is more often the answer than what one of them finds, "
+        "and vectors alone mislead more rarely than words alone."
+    ),
+}
+"""Why each key of `tuned` differs from `spec`."""

@@ -116,7 +116,11 @@ _ENTRY_FIELDS = set(LedgerEntry.model_fields)
 
 
 class Ledger(FrozenModel):
-    """All candidates that were left out, each once, in the order of the steps that did it."""
+    """All candidates that were left out, each once, in the order of the steps that did it.
+
+    Attributes:
+        entries: One for each candidate.
+    """
 
     entries: tuple[LedgerEntry, ...] = Field(default=())
 

@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from components import components_page, models_page, strategies_page
+from profiles import profiles_page
 from pydantic import BaseModel
 
 from acms_adapters import Settings, StrategyRegistry
@@ -171,6 +173,16 @@ def show(value: Any) -> str:
     return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
 
 
+PAGES = {
+    PAGE: page,
+    REQUIREMENTS_PAGE: requirements_page,
+    PAGE.with_name("components.md"): components_page,
+    PAGE.with_name("models.md"): models_page,
+    PAGE.with_name("profiles.md"): profiles_page,
+    PAGE.with_name("strategies.md"): strategies_page,
+}
+"""Each page and what makes it."""
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    REQUIREMENTS_PAGE.write_text(requirements_page(), encoding="utf-8")
+    for path, make in PAGES.items():
+        path.write_text(make(), encoding="utf-8")
