@@ -94,7 +94,7 @@ def test_a_cloned_repository_runs_no_code_without_trust_c2(
 def test_plan_status_shows_what_was_inherited_m5(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """C1, D2-35."""
+    """C1, D2-35, E2-smoke."""
     receipt = SkeletonMetadata(ratio=0.3, original_tokens=1000, compressed_tokens=640)
     with ContextStore.open(project / ".acms" / "store", embedder=None) as store:
         store.backends().temporal.record(

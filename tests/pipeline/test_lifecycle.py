@@ -175,7 +175,7 @@ def test_a_plan_lives_from_its_first_context_to_the_cold_tier_t3(
 def test_a_child_inherits_a_skeleton_and_its_receipt_is_recorded_k4(
     pipeline: ACMSPipeline, do
 ) -> None:
-    """K4.receipt, D2-32, D4-78."""
+    """K4.receipt, D2-32, D4-78, E2-smoke."""
     lifecycle = PlanLifecycle(pipeline)
     parent = do(lifecycle, "create", Plan(plan_id="p1", title="token bucket"), budget=1000)
     before = parent.model_dump_json()
