@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from acms_adapters.models import (
 )
 
 _POSITIONAL = ("plan_id", "fragments", "budget", "strategy", "request")
+_NAMED = (*_POSITIONAL, "plan", "request_or_query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +74,7 @@ def read_call(positional: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
 
 def _bind(positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     first = positional[0] if positional else None
-    asks = isinstance(first, ContextRequest | Mapping) or (
-        isinstance(first, str) and len(positional) == 1
-    )
+    asks = isinstance(first, ContextRequest | Mapping) or len(positional) == 1
     names = ("request",) if asks else _POSITIONAL
     if len(positional) > len(names):
         raise TypeError(
@@ -85,10 +85,19 @@ def _bind(positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, An
     for name in named:
         if name in bound:
             raise TypeError(f"assemble() got {name!r} twice")
+        if name not in _NAMED:
+            raise TypeError(f"assemble() has no argument {name!r}{_hint(name)}")
     bound.update(named)
     if "request_or_query" in bound:
         bound["request"] = bound.pop("request_or_query")
     return bound
+
+
+def _hint(name: str) -> str:
+    if name in ContextRequest.model_fields:
+        return f"; it is a field of the request: ContextRequest({name}=...)"
+    near = difflib.get_close_matches(name, (*_NAMED, *ContextRequest.model_fields), n=1)
+    return f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(_NAMED)})"
 
 
 def _fragments(fragments: Iterable[Any]) -> tuple[ContextFragment, ...]:

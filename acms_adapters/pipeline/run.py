@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextBudget, ContextPayload, ContextRequest, Layout
 from acms_adapters.pipeline.call import Call
 from acms_adapters.pipeline.candidates import Candidates
@@ -21,7 +22,7 @@ class Options:
     """How one call is to be carried out.
 
     Attributes:
-        max_fragments: Upper bound on the fragments of the payload.
+        max_fragments: Upper bound on the fragments of the payload, at least 1.
         layout: What the model will read; see `Layout`.
         on_failure: What to do when no strategy answers.
         previous: The payload that the model read last, for the `cache-stable` order.
@@ -35,6 +36,17 @@ class Options:
     previous: ContextPayload | None = None
     order: OrderStrategy | None = None
     carried: Freshness | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be before any strategy is asked."""
+        most = self.max_fragments
+        if most is not None and (type(most) is not int or most < 1):
+            raise RequestError(f"max_fragments must be a whole number >= 1, not {most!r}")
+        for name, known in (("layout", Layout), ("on_failure", OnFailure)):
+            if getattr(self, name) not in get_args(known):
+                raise RequestError(
+                    f"{name} must be one of {get_args(known)}, not {getattr(self, name)!r}"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
