@@ -16,6 +16,7 @@ from acms_adapters.cli.configuration import plan, project, strategies
 from acms_adapters.cli.console import fail, stdout
 from acms_adapters.cli.evaluation import evaluate
 from acms_adapters.cli.index import index
+from acms_adapters.cli.store import store
 from acms_adapters.errors import ACMSError, NothingAnsweredError
 
 FOUND_NOTHING = 1
@@ -54,6 +55,7 @@ for command in (index, assemble, explain, strategies):
     app.command()(command)
 app.command("eval")(evaluate)
 app.add_typer(project, name="project")
+app.add_typer(store, name="store")
 app.add_typer(plan, name="plan")
 
 

@@ -36,7 +36,7 @@ class PathIndexer:
         place = _resolve(path)
         known = self._texts.hashes()
         project = self._project(place, name, known)
-        files = _files_of(project, known)
+        files = files_of(project, known)
         scanner = Scanner.of(project.root, leave=self._leave, **choice)
         run = Run(project, files)
         self._writer.put(run.read(list(scanner.scan(place)), progress))
@@ -49,11 +49,11 @@ class PathIndexer:
         if not str(target).strip():
             raise RequestError(f"name what to remove by its URI or path, not {target!r}")
         known = self._texts.hashes()
-        projects = self._projects(known)
+        projects = projects_of(self._texts, known)
         gone = set(self._texts.resources_under([str(target)]))
         gone = gone or set(_at(Path(target), projects, known))
         for project in projects:
-            files = _files_of(project, known).keys()
+            files = files_of(project, known).keys()
             if project.uri in gone or not files.isdisjoint(gone):
                 self._finish(project, files - gone, sorted(gone & files), progress)
         gone.difference_update(project.uri for project in projects)
@@ -77,7 +77,7 @@ class PathIndexer:
         Raises:
             RequestError: The name cannot be one, or is that of another folder.
         """
-        projects = self._projects(known)
+        projects = projects_of(self._texts, known)
         around = [project for project in projects if place.is_relative_to(project.root)]
         if name is None and around:
             return max(around, key=lambda project: len(project.root.parts))
@@ -96,12 +96,14 @@ class PathIndexer:
             )
         return Project(uri, root)
 
-    def _projects(self, known: Mapping[str, str]) -> list[Project]:
-        uris = [uri for uri, content_hash in known.items() if is_project(content_hash)]
-        return [
-            Project(hit.uko_node, Path(str(hit.metadata.get(ROOT_KEY))))
-            for hit in self._texts.graph.get(uris)
-        ]
+
+def projects_of(texts: SQLiteStore, known: Mapping[str, str]) -> list[Project]:
+    """The projects of a store, from the hashes of its resources."""
+    uris = [uri for uri, content_hash in known.items() if is_project(content_hash)]
+    return [
+        Project(hit.uko_node, Path(str(hit.metadata.get(ROOT_KEY))))
+        for hit in texts.graph.get(uris)
+    ]
 
 
 def _resolve(path: Path) -> Path:
@@ -116,7 +118,7 @@ def _resolve(path: Path) -> Path:
     return place
 
 
-def _files_of(project: Project, known: Mapping[str, str]) -> dict[str, str]:
+def files_of(project: Project, known: Mapping[str, str]) -> dict[str, str]:
     """Hashes of the files that a project has."""
     return {
         uri: content_hash
@@ -131,6 +133,6 @@ def _at(path: Path, projects: Sequence[Project], known: Mapping[str, str]) -> It
     for project in projects:
         if place.is_relative_to(project.root):
             where = project.uri_of(place)
-            for uri in _files_of(project, known):
+            for uri in files_of(project, known):
                 if uri == where or uri.startswith(f"{where}/"):
                     yield uri

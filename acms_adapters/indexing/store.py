@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.errors import StoreError
+from acms_adapters.indexing.checking import StoreCheck, check_store
 from acms_adapters.indexing.documents import read_documents
 from acms_adapters.indexing.entries import Entry
 from acms_adapters.indexing.fragments import read_fragments
@@ -101,7 +102,7 @@ class ContextStore:
             vectors = open_vectors(texts, folder, embedder, read_only=read_only, rebuild=rebuild)
             if vectors is not None and not (read_only and vectors.is_kept):
                 with showing(progress) as shown:
-                    vectors.update(shown)
+                    vectors.catch_up(shown)
         except BaseException:
             if vectors is not None:
                 vectors.index.close()
@@ -205,6 +206,24 @@ class ContextStore:
     def stats(self) -> ContextStoreStats:
         """What the store holds."""
         return ContextStoreStats.of(self._texts, self._vectors)
+
+    def check(self, *, repair: bool = True, progress: Progress | None = None) -> StoreCheck:
+        """Look whether everything kept is what was written.
+
+        Texts, metadata and links are held against hashes over what was written; words, filters,
+        links that follow from mentions, plans and vectors against the texts.
+
+        Args:
+            repair: Make anew what follows from texts, and read damaged files again that have not
+                changed since. What is left is marked, so that adding it again writes it. A store
+                that was opened to read is only looked at.
+            progress: Told what is done; left out, a bar on a terminal.
+        """
+        repair = repair and not self._texts.read_only
+        with self._turn, showing(progress) as shown:
+            return check_store(
+                self._texts, self._vectors, self._writer, repair=repair, progress=shown
+            )
 
     def backends(self) -> BackendSet:
         """What strategies may ask."""

@@ -10,9 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from acms_adapters.backends.chroma import ChromaVectorBackend
+from acms_adapters.backends.chroma import (
+    ChromaVectorBackend,
+    DamagedVectorsError,
+    drop_files,
+)
 from acms_adapters.backends.embedders import as_embedder, default_embedder
-from acms_adapters.backends.sqlite import SQLiteStore
+from acms_adapters.backends.sqlite import Finding, SQLiteStore
 from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
 from acms_adapters.errors import MissingExtraError, StoreError
 from acms_adapters.indexing.embedding_text import embedded_text
@@ -53,10 +57,23 @@ class NodeVectors:
         """Whether the vectors outlive this object."""
         return self._note is not None
 
-    def update(self, progress: Progress) -> None:
-        """Embed texts that are new or changed, and forget those that are gone."""
+    def catch_up(self, progress: Progress) -> None:
+        """Make up for a run that did not come to its end, and may have left damage behind."""
+        if self.is_kept and not self._is_complete(self._texts.generation):
+            if lost := self.index.unreadable():
+                self.index.remove(lost)
+            self.update(progress)
+        elif not self.is_kept:
+            self.update(progress)
+
+    def update(self, progress: Progress, *, anyway: bool = False) -> None:
+        """Embed texts that are new or changed, and forget those that are gone.
+
+        Args:
+            anyway: Compare all of them even if nothing was written since the last time.
+        """
         generation = self._texts.generation
-        if self._is_complete(generation):
+        if not anyway and self._is_complete(generation):
             return
         # in this order another process's new vectors are never taken for those of gone nodes
         known, wanted = self._hashes(), self._texts.vector_hashes()
@@ -74,6 +91,29 @@ class NodeVectors:
         if self._note is not None:
             said = {"embedder": self.embedder.name, "at": [generation, self.index.stamp]}
             self._note.write_text(json.dumps(said), encoding="utf-8")
+
+    def check(self, progress: Progress, *, repair: bool) -> list[Finding]:
+        """Vectors that are not those of the texts there are."""
+        known, wanted = self.index.hashes(), self._texts.vector_hashes()
+        lost = set(self.index.unreadable())
+        names = {
+            "cannot be read": lost,
+            "missing": wanted.keys() - known.keys(),
+            "made of another text": {
+                node for node, said in wanted.items() if known.get(node, said) != said
+            },
+            "of texts that are gone": known.keys() - wanted.keys(),
+        }
+        found = [
+            Finding(part="vectors", what=what, names=tuple(sorted(nodes)), repaired=repair)
+            for what, nodes in names.items()
+            if nodes
+        ]
+        if found and repair:
+            self.index.remove(lost)
+            self._known = None
+            self.update(progress, anyway=True)
+        return found
 
     def _embed(self, nodes: Sequence[str], hashes: dict[str, str]) -> None:
         hits = [hit for hit in self._texts.graph.get(nodes) if hit.content]
@@ -129,15 +169,23 @@ def open_vectors(
         return NodeVectors(memory, chosen, texts, note=None)
     if read_only and not (folder / _FOLDER).is_dir():
         return None
-    try:
-        index = ChromaVectorBackend(
+
+    def connect() -> ChromaVectorBackend:
+        return ChromaVectorBackend(
             folder / _FOLDER, embedder_name=chosen.name, hydrate=hydrate, rebuild=rebuild
         )
-    except StoreError as error:
-        if not read_only:
+
+    try:
+        index = connect()
+    except (StoreError, DamagedVectorsError) as error:
+        if read_only:
+            logger.warning("nothing is found by its vector: %s", error)
+            return None
+        if not isinstance(error, DamagedVectorsError):
             raise
-        logger.warning("nothing is found by its vector: %s", error)
-        return None
+        logger.warning("vectors are made anew: %s", error)
+        drop_files(folder / _FOLDER)
+        index = connect()
     return NodeVectors(index, chosen, texts, note=note)
 
 

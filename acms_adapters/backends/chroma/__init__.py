@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from acms_adapters.backends.chroma.backend import ChromaVectorBackend
+from acms_adapters.backends.chroma.failures import DamagedVectorsError
+from acms_adapters.backends.chroma.files import drop_files
 
-__all__ = ["ChromaVectorBackend"]
+__all__ = ["ChromaVectorBackend", "DamagedVectorsError", "drop_files"]

@@ -56,6 +56,7 @@ class ChromaVectorBackend:
     Raises:
         MissingExtraError: Chroma is not installed.
         StoreError: The folder cannot be used.
+        DamagedVectorsError: What is in it cannot be read.
         BackendError: No server answers.
         EmbedderMismatchError: Another embedder's vectors are there.
         RequestError: More than one place was given.
@@ -226,6 +227,11 @@ class ChromaVectorBackend:
         """The hash of each node's text; empty where none was given."""
         with self._access.table() as table:
             return table.hashes()
+
+    def unreadable(self) -> list[str]:
+        """Nodes whose vector is lost or damaged; all of them are looked at."""
+        with self._access.table() as table:
+            return table.unreadable()
 
     def count(self) -> int:
         """How many nodes there are."""

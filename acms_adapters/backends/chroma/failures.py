@@ -8,6 +8,26 @@ from contextlib import contextmanager
 from acms_adapters.errors import ACMSError, BackendError, EmbedderMismatchError, StoreError
 
 _NETWORK = ("httpx", "httpcore")
+_DAMAGE = (
+    "hnsw segment",
+    "finding id",
+    "getting embedding",
+    "malformed",
+    "not a database",
+    "no such table",
+)
+
+
+class DamagedVectorsError(BackendError):
+    """What is kept of vectors cannot be read, because a process ended while it wrote them."""
+
+    @classmethod
+    def of(cls, place: object, why: str) -> DamagedVectorsError:
+        """With what to do about it."""
+        return cls(
+            f"the vectors in {str(place)!r} are damaged ({why}): open the store once to write, "
+            "which makes them anew from its texts"
+        )
 
 
 @contextmanager
@@ -25,6 +45,11 @@ def translated(place: str) -> Iterator[None]:
         raise _translate(error, place) from error
 
 
+def is_damage(error: Exception) -> bool:
+    """Whether an error of Chroma's tells that its files cannot be read."""
+    return any(sign in str(error) for sign in _DAMAGE)
+
+
 def _translate(error: Exception, place: str) -> BackendError:
     kind, text = type(error).__name__, str(error)
     if kind == "NotFoundError":
@@ -39,4 +64,6 @@ def _translate(error: Exception, place: str) -> BackendError:
             f"vectors in {place} have another size: use the embedder that made them, or index "
             f"again ({text})"
         )
+    if is_damage(error):
+        return DamagedVectorsError.of(place, text)
     return BackendError(f"Chroma failed in {place}: {text or kind}")

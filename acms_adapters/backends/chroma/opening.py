@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acms_adapters.backends.chroma.failures import translated
+from acms_adapters.backends.chroma.failures import DamagedVectorsError, is_damage, translated
+from acms_adapters.backends.chroma.files import check_files
 from acms_adapters.backends.chroma.record import CollectionRecord
 from acms_adapters.backends.chroma.table import BATCH, Table
 from acms_adapters.errors import MissingExtraError, RequestError, StoreError
@@ -112,6 +113,7 @@ def connect(place: Place) -> Connection:
     Raises:
         MissingExtraError: Chroma is not installed.
         StoreError: The folder cannot be used.
+        DamagedVectorsError: What is in it cannot be read.
         BackendError: No server answers.
     """
     if place.collection is not None or place.client is not None:
@@ -128,10 +130,13 @@ def connect(place: Place) -> Connection:
         with translated(str(place)):
             client = chromadb.HttpClient(host=place.host or "", port=place.port, settings=settings)
             return Connection(client, owned=True)
+    check_files(place.folder)
     try:
         spelling = _own_spelling(place.folder)
         client = chromadb.PersistentClient(path=spelling, settings=settings)
     except Exception as error:
+        if is_damage(error):
+            raise DamagedVectorsError.of(place.folder, str(error)) from error
         raise _unusable(place.folder, error) from error
     return Connection(client, owned=True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acms_adapters.backends.chroma.failures import translated
+from acms_adapters.backends.chroma.failures import DamagedVectorsError, translated
 from acms_adapters.backends.chroma.record import (
     CollectionRecord,
     kept_hit,
@@ -62,6 +62,30 @@ class Table:
         with translated(self.place):
             found = self.collection.get(ids=list(nodes), include=["embeddings"])
         return unit(np.asarray(found["embeddings"], dtype=np.float32))
+
+    def unreadable(self) -> list[str]:
+        """Nodes whose vector is lost or no vector."""
+        nodes, lost = self.nodes(), []
+        for start in range(0, len(nodes), self.batch):
+            lost += self._unreadable(nodes[start : start + self.batch], self.record.dimensions)
+        return lost
+
+    def _unreadable(self, nodes: Sequence[str], size: int | None) -> list[str]:
+        try:
+            with translated(self.place):
+                page = self.collection.get(ids=list(nodes), include=["embeddings"])
+        except DamagedVectorsError:  # one lost vector fails the whole call
+            half = len(nodes) // 2
+            if not half:
+                return list(nodes)
+            return [*self._unreadable(nodes[:half], size), *self._unreadable(nodes[half:], size)]
+        rows: Any = page["embeddings"]
+        whole = {
+            node
+            for node, row in zip(page["ids"], rows, strict=True)
+            if len(row) == (size or len(row)) and np.isfinite(row).all()
+        }
+        return [node for node in nodes if node not in whole]
 
     def dimensions(self) -> int | None:
         """Length of the vectors; None while there are none."""

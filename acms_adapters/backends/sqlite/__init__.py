@@ -1,5 +1,6 @@
 """The embedded store: texts, renderings, graph and time in one SQLite file."""
 
+from acms_adapters.backends.sqlite.checking import DAMAGED, Finding
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
 from acms_adapters.backends.sqlite.renderings import SQLiteRenderings
 from acms_adapters.backends.sqlite.store import SQLiteStore, StoreStats, VectorInput
@@ -7,6 +8,8 @@ from acms_adapters.backends.sqlite.temporal import SQLiteTemporalBackend
 from acms_adapters.backends.sqlite.text import SQLiteTextBackend
 
 __all__ = [
+    "DAMAGED",
+    "Finding",
     "SQLiteGraphBackend",
     "SQLiteRenderings",
     "SQLiteStore",

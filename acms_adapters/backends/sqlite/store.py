@@ -120,6 +120,11 @@ class SQLiteStore:
         self.temporal = SQLiteTemporalBackend(self._database, clock=clock)
         self.renderings = SQLiteRenderings(self._database)
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened to read."""
+        return self._database.read_only
+
     @contextmanager
     def transaction(self) -> Iterator[Self]:
         """All or nothing of what this thread writes inside; other threads do not see it before.

@@ -70,6 +70,10 @@ class VectorIndex(VectorBackend, Protocol):
         """The hash of each node's text; empty where none was given."""
         ...
 
+    def unreadable(self) -> list[str]:
+        """Nodes whose vector is lost or damaged; all of them are looked at."""
+        ...
+
     def count(self) -> int:
         """How many nodes there are."""
         ...

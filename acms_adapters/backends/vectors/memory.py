@@ -151,6 +151,10 @@ class MemoryVectorBackend:
         with self._lock:
             return {node: record.content_hash for node, record in self._records.items()}
 
+    def unreadable(self) -> list[str]:
+        """None: what is in memory was checked when it came."""
+        return []
+
     def count(self) -> int:
         """How many nodes there are."""
         return len(self._records)
