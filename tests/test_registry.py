@@ -164,7 +164,7 @@ def test_options_of_the_configuration_reach_the_strategy() -> None:
 def test_an_option_that_does_not_fit_is_told_with_its_file_and_key(
     name: str, table: dict[str, Any], said: str
 ) -> None:
-    """C1.unknown."""
+    """C1.unknown, D6-46."""
     with pytest.raises(ConfigError, match=rf"given\.toml: context\.strategies\.{name}.*{said}"):
         StrategyRegistry(configured(**{name: table}))
 
@@ -278,7 +278,7 @@ def test_options_that_every_strategy_has_are_known_for_one_that_declares_none() 
 
 
 def test_s7_a_table_goes_before_own_options_and_those_before_the_general_ones() -> None:
-    """S7.own, D6-3, D6-7, D6-12, D6-19, D6-26, D6-33."""
+    """S7.own, D6-3, D6-7, D6-12, D6-19, D6-26, D6-33, D3-32."""
     settings = configured(
         executor_timeout_seconds=11,
         executor_circuit_breaker_threshold=4,

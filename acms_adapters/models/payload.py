@@ -70,7 +70,8 @@ class ContextPayload(FrozenModel):
         failures: Strategies that did not answer.
         strategy_stats: Each strategy's own figures, by its name, such as `ignored`, the focus nodes
             that nobody knew.
-        degraded: True when every strategy failed and an empty result was asked for.
+        degraded: True when every strategy failed: what is here was inherited or read before, or
+            nothing is here and an empty result was asked for.
         skeleton_ids: Ids of the fragments that were inherited from a parent.
         skeleton_metadata: Receipt of that compression.
         metrics: Figures of the assembly.

@@ -210,7 +210,10 @@ class ACMSPipeline:
 
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
         found = _found(run, coordination, self.registry.failures())
-        return self._finisher.finish(run, found.beside(run.options.carried))
+        payload = self._finisher.finish(run, found.beside(run.options.carried))
+        if found.degraded and not payload.fragments and run.options.on_failure == "raise":
+            raise NothingAnsweredError(found.failures)
+        return payload
 
 
 def _found(
@@ -228,14 +231,11 @@ def _found(
     fragments = run.candidates.found(coordination.fragments)
     reserve = run.candidates.found(coordination.reserve)
     unmatched = run.candidates.unmatched((*fragments, *reserve))
-    answered = any(result.failure is None for result in results)
-    if not answered and run.options.on_failure == "raise":
-        raise NothingAnsweredError(failures)
     return Found(
         fragments=fragments,
         reserve=reserve,
         left_out=(*coordination.left_out, *unmatched),
         results=results,
         failures=failures,
-        degraded=not answered,
+        degraded=all(result.failure is not None for result in results),
     )

@@ -42,7 +42,7 @@ class Found:
         left_out: Candidates that were already left out.
         results: One for each strategy that ran.
         failures: Strategies that did not answer.
-        degraded: Nothing answered and an empty payload was asked for.
+        degraded: No strategy answered.
     """
 
     fragments: tuple[ContextFragment, ...] = ()

@@ -114,7 +114,7 @@ def test_a_container_comes_before_what_it_contains(shapes: dict[str, IndexedNode
 
 
 def test_a_class_is_shown_at_every_depth_i1(shapes: dict[str, IndexedNode]) -> None:
-    """I1.code."""
+    """I1.code, D4-83."""
     circle = shapes["#Circle"].renderings
     assert circle[0] == lines_of("""
         class Circle

@@ -152,6 +152,29 @@ def test_a_degraded_result_is_empty_and_says_so_on_request_s9(call) -> None:
     assert payload.failures
 
 
+def test_what_is_inherited_comes_down_although_every_strategy_fails_s9(call) -> None:
+    """S9.inherited."""
+    parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
+    pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
+    child = call(pipeline)(ContextRequest(query="anything", parent_context=parent))
+    assert child.skeleton_fragments == child.fragments != ()
+    assert child.degraded
+    assert [failure.strategy for failure in child.failures] == ["bad"]
+    with pytest.raises(NothingAnsweredError, match="disk on fire"):
+        call(pipeline)(
+            ContextRequest(query="anything", parent_context=parent, inherit_strategy="none")
+        )
+
+
+def test_what_was_read_stays_although_every_strategy_fails_in_the_next_step_s9() -> None:
+    """S9.inherited."""
+    pipeline = listed(Listed("bad", RuntimeError("disk on fire")))
+    before = pipeline.assemble("plan", FACTS, 4096)
+    after = pipeline.refresh(before, "anything else?")
+    assert {f.fragment_id for f in after.fragments} == {f.fragment_id for f in FACTS}
+    assert after.degraded
+
+
 def test_finding_nothing_is_an_empty_result_without_failures_s9(call) -> None:
     """S9.nothing."""
     payload = call(listed(Listed("empty", ())))("anything")

@@ -32,6 +32,8 @@ D3-19 `enabled` in `[context.strategies]` lists what is asked.
 D3-20 `[context.strategies.custom]` names strategies by import path.
 D3-21 A strategy's table: timeout 30, 100 fragments, 4 workers, threshold 3, enabled.
 D3-22 A project's list replaces the global one.
+D3-32 A strategy's own table goes before the general settings.
+D3-33 A strategy that asks several backends does so with at most its `max_workers`.
 
 ## ContextStrategyResult
 D3-23 A result tells strategy, fragments, total, tokens, time, errors and statistics.

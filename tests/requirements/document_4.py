@@ -21,6 +21,7 @@ D4-10 `token_count` is 0 or more.
 D4-11 `relevance_score` runs from 0 to 1.
 D4-12 `metadata` holds up to 64 entries.
 D4-13 `created_at` is a UTC time.
+D4-83 Depth 0 lists names, depth 9 is the full source.
 
 ## Context budget
 D4-14 Available is what is not reserved: 4096 less 512 is 3584.

@@ -53,6 +53,7 @@ D6-35 `max_ancestor_depth` is 5.
 ## Using strategies by name
 D6-36 `assemble(plan_id, fragments, budget, strategy="simple-keyword")` works as printed.
 D6-37 Every built-in strategy can be named in a call.
+D6-46 An option outside its range is refused with its file and key.
 
 ## Fallback chain
 D6-38 arce falls to the navigator, then embedding, then keyword.

@@ -97,6 +97,8 @@ S9 Failures are named in the result, and the others answer.
 S9.coordinate `coordinate()` raises for no failing strategy.
 S9.nothing Nothing found is an empty result without failures.
 S9.raised When every strategy failed, `assemble()` raises `NothingAnsweredError`.
+S9.inherited Where something was inherited or read before, it is returned although every strategy
+    failed, and says `degraded`.
 S9.degraded On request it returns an empty payload that says `degraded`.
 S10 What fails, has an open circuit or lacks its backends falls to the next of the chain.
 S10.outside A strategy outside the chain falls to the best member below its quality.

@@ -88,6 +88,7 @@ def test_s14_text_is_searched_beside_vectors(arms: BackendSet) -> None:
 
 
 def test_with_one_worker_the_arms_are_asked_one_after_the_other(arms: BackendSet) -> None:
+    """D3-33."""
     threads: list[int] = []
 
     class Noting(Fixed):

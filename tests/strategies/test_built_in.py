@@ -125,6 +125,7 @@ def test_options_are_a_model_a_mapping_or_the_defaults(kind: Any) -> None:
     "options", [{"max_fragments": 0}, {"timeout_seconds": -1}, {"nonsense": 1}, {"enabled": "no"}]
 )
 def test_an_option_outside_its_range_is_refused_by_name(kind: Any, options: Any) -> None:
+    """D6-46."""
     with pytest.raises(ValueError, match=next(iter(options))):
         kind(options)
 
