@@ -19,6 +19,7 @@ from acms_adapters.models import LeftOut
 DOCS = Path(__file__).parent.parent / "docs"
 REFERENCE = DOCS / "reference"
 GENERATED = (
+    "command-line.md",
     "components.md",
     "configuration.md",
     "models.md",

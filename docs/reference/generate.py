@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from commands import commands_page
 from components import components_page, models_page, strategies_page
 from profiles import profiles_page
 from pydantic import BaseModel
@@ -176,6 +177,7 @@ def show(value: Any) -> str:
 PAGES = {
     PAGE: page,
     REQUIREMENTS_PAGE: requirements_page,
+    PAGE.with_name("command-line.md"): commands_page,
     PAGE.with_name("components.md"): components_page,
     PAGE.with_name("models.md"): models_page,
     PAGE.with_name("profiles.md"): profiles_page,
