@@ -18,8 +18,10 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.layout import render
 from acms_adapters.models.payload import payload_metrics
+from acms_adapters.pipeline.budget_allocator import tier_quotas
 from acms_adapters.pipeline.fusion import FusionEngine, FusionResult
 from acms_adapters.pipeline.inheritance import Inheritance, inherit
+from acms_adapters.pipeline.lenient import lenient
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.preamble_generator import PreambleGenerator
 from acms_adapters.pipeline.pricing import Pricing
@@ -27,6 +29,7 @@ from acms_adapters.pipeline.refresh import Freshness
 from acms_adapters.pipeline.report import log_results
 from acms_adapters.pipeline.run import Run
 from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
+from acms_adapters.pipeline.workers import Workers
 from acms_adapters.protocols import TokenCounter
 
 _JOIN = 2  # tokens that a blank line between two texts may cost
@@ -71,6 +74,8 @@ class Finisher:
         preamble: Summarises what was chosen.
         compressor: Makes skeletons of a parent's context.
         project_ratio: Fraction of a parent's context to remove, where no plan says.
+        shares_by_tier: Bound each tier by its share of the budget (`tier_quotas`), unless the
+            engine's configuration has bounds of its own.
     """
 
     def __init__(
@@ -80,15 +85,20 @@ class Finisher:
         compressor: SkeletonCompressor,
         *,
         project_ratio: float | None = None,
+        shares_by_tier: bool = False,
     ) -> None:
         self._engine = engine
         self._preamble = preamble
         self._compressor = compressor
         self._project_ratio = project_ratio
+        self._shares_by_tier = shares_by_tier and engine.config.tier_budget is None
+        self._workers = Workers()
 
     def finish(self, run: Run, found: Found) -> ContextPayload:
         """Make the payload; its rendered text is within the budget."""
         log_results(found.results, run.budget.available_tokens)
+        backends = lenient(run.candidates.backends, self._workers)
+        run = replace(run, candidates=replace(run.candidates, backends=backends))
         found = replace(
             found,
             fragments=_counted(found.fragments, run.counter),
@@ -119,7 +129,11 @@ class Finisher:
         )
 
     def _fuse(self, run: Run, found: Found, budget: ContextBudget) -> FusionResult:
-        return self._engine.fuse(
+        engine = self._engine
+        if self._shares_by_tier:
+            quotas = {"tier_budget": tier_quotas(budget.available_tokens)}
+            engine = FusionEngine(engine.config.model_copy(update=quotas))
+        return engine.fuse(
             found.fragments,
             budget,
             reserve=found.reserve,

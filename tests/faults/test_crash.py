@@ -203,12 +203,13 @@ def kill_again_and_again(workers: Workers, folder: Path, *, files: int, kills: i
         assert workers.run(task, undisturbed, sources) == 0
         wanted.append((folder / f"wanted{number}", time.monotonic() - started))
         subprocess.run(["cp", "-r", str(undisturbed), str(wanted[-1][0])], check=True)
+    ends: list[int] = []
     for number in range(kills):
         task, version = turns[number % len(turns)]
         model, seconds = wanted[number % len(turns)]
         write_sources(sources, files=files, version=version)
         before, after = hashes(place), hashes(model)
-        workers.run(task, place, sources, kill_after=chance.uniform(0.0, seconds))
+        ends.append(workers.run(task, place, sources, kill_after=chance.uniform(0.0, seconds)))
         for uri, content_hash in hashes(place).items():
             assert content_hash in (before.get(uri), after.get(uri)) or uri == "project://sources"
         assert hashes(place).keys() >= before.keys() & after.keys()
@@ -218,6 +219,8 @@ def kill_again_and_again(workers: Workers, folder: Path, *, files: int, kills: i
         assert rows(place) == rows(model)
         assert same_vectors(place, model)
     assert every_vector_is_found(place)
+    assert set(ends) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in ends
 
 
 def test_b8_ten_kills_lose_nothing_and_finishing_gives_what_an_undisturbed_run_gives(
