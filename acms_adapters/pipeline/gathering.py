@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from acms_adapters.models import (
@@ -35,12 +36,12 @@ def gather(request: ContextRequest, backends: BackendSet) -> list[ContextFragmen
     searches = _searches(words, request, backends)
     for search in searches:
         try:
-            hits = search()
+            found = _fragments(list(islice(search(), _HITS)), backends)
         except Exception as error:
             logger.warning("a search for candidates failed: %r", error)
             failures.append(error)
             continue
-        for fragment in _fragments(hits, backends):
+        for fragment in found:
             known = best.get(fragment.uko_node)
             if known is None or known.relevance_score < fragment.relevance_score:
                 best[fragment.uko_node] = fragment

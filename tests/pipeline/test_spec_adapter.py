@@ -1,6 +1,7 @@
 """Strategies of both protocol forms can be used as one (ruling S1)."""
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 from unittest.mock import MagicMock
@@ -329,6 +330,26 @@ def test_one_failing_backend_does_not_take_the_other_ones_hits() -> None:
     vector = Vector(SearchHit(uko_node="a", content="A", score=0.9))
     backends = BackendSet(text=Text(error=OSError("gone")), vector=vector)
     given = given_to_short_form(ContextRequest(query="q"), backends)
+    assert [f.uko_node for f in given] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "nonsense", [None, "text", [None], [7], [SearchHit(uko_node="a", score=None)]]
+)
+def test_one_backend_that_answers_nonsense_does_not_take_the_other_ones_hits(
+    nonsense: Any,
+) -> None:
+    text = Text()
+    text.hits = nonsense
+    vector = Vector(SearchHit(uko_node="a", content="A", score=0.9))
+    given = given_to_short_form(ContextRequest(query="q"), BackendSet(text=text, vector=vector))
+    assert [f.uko_node for f in given] == ["a"]
+
+
+def test_an_answer_without_end_is_read_as_far_as_was_asked_for() -> None:
+    text = Text()
+    text.hits = itertools.repeat(SearchHit(uko_node="a", content="A"))
+    given = given_to_short_form(ContextRequest(query="q"), BackendSet(text=text))
     assert [f.uko_node for f in given] == ["a"]
 
 
