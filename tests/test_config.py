@@ -266,6 +266,12 @@ def test_a_scorer_that_weighs_nothing_is_refused() -> None:
     assert read(strategies(weights + "\nscorer_resource_weight = 1")).scorer_resource_weight == 1
 
 
+def test_tiers_may_be_named_as_documented() -> None:
+    """D4-63."""
+    settings = read(strategies("tier_budget = {hot_tier = 1000, warm = 5}"))
+    assert settings.tier_budget == {"hot": 1000, "warm": 5}
+
+
 def test_f5_an_exact_packer_is_refused_and_the_reason_is_written_down() -> None:
     with pytest.raises(ConfigError, match=r"packer_greedy: .*see docs/decisions"):
         read(strategies("packer_greedy = false"))

@@ -19,7 +19,7 @@ from acms_adapters.config.profiles import PROFILES, Profile
 from acms_adapters.models import StrategyOptions, Tier
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.models.fragment import MAX_DEPTH
-from acms_adapters.models.options import Flag, Fraction, Number, Seconds, Whole
+from acms_adapters.models.options import Flag, Fraction, Number, Seconds, TierTokens, Whole
 from acms_adapters.models.request import UniqueNames
 
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -74,7 +74,8 @@ class Keys(FrozenModel):
         selector_threshold: Lowest confidence to be selected.
         max_candidates: Most strategies to select.
         preference_boost: Factor for the confidence of strategies that a request hints at.
-        allocator_strategy: How the budget is shared out.
+        allocator_strategy: How the budget is shared out among strategies; with `tier` each tier is
+            bounded as well, hot by 28 %, warm by 56 % and cold by 16 % of what there is.
         allocator_min_budget: Smallest useful share in tokens.
         per_strategy_max_cap: Largest share in tokens, at least the smallest useful one.
         executor_max_workers: Strategies that run at the same time.
@@ -99,7 +100,7 @@ class Keys(FrozenModel):
         packer_tier_priority: Tiers in the order in which they are served; empty for the score
             alone.
         packer_greedy: Only true: there is no exact packer.
-        tier_budget: Most tokens of each tier.
+        tier_budget: Most tokens of each tier; it goes before what `tier` allocation sets.
         depth_fallback_steps: Depths tried for a fragment that does not fit, in this order.
         min_fragment_tokens: Tokens below which such a rendering is not worth reading.
         overage_guard_enabled: Whether the result is checked against the budget once more.
@@ -160,7 +161,7 @@ class Keys(FrozenModel):
         "cold",
     )
     packer_greedy: Flag = True
-    tier_budget: dict[Tier, Count] | None = None
+    tier_budget: TierTokens | None = None
     depth_fallback_steps: Annotated[tuple[Level, ...], AfterValidator(_unique)] = (9, 4, 2, 0)
     min_fragment_tokens: Count = 10
     overage_guard_enabled: Flag = True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from acms_adapters.models.base import FrozenModel
+from acms_adapters.models.base import FrozenModel, Tier
 
 LONGEST_TIMEOUT = 86_400.0
 MOST_FRAGMENTS = 1_000_000
@@ -16,6 +16,19 @@ Whole = Annotated[int, Field(strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
 Seconds = Annotated[Number, Field(gt=0.0, le=LONGEST_TIMEOUT)]
+
+
+def _without_suffix(value: Any) -> Any:
+    """Tiers may be named `hot_tier` as well as `hot`."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name.removesuffix("_tier") if isinstance(name, str) else name: tokens
+        for name, tokens in value.items()
+    }
+
+
+TierTokens = Annotated[dict[Tier, Annotated[Whole, Field(ge=0)]], BeforeValidator(_without_suffix)]
 
 
 class StrategyOptions(FrozenModel):

@@ -19,6 +19,7 @@ from acms_adapters.pipeline.candidates import searchable
 from acms_adapters.pipeline.coordinator import StrategyCoordinator
 from acms_adapters.pipeline.coordinator_config import CoordinationResult
 from acms_adapters.pipeline.finish import Finisher, Found
+from acms_adapters.pipeline.fragment_orderer import OrderKey
 from acms_adapters.pipeline.fusion import FusionEngine
 from acms_adapters.pipeline.refresh import carrying, freshen
 from acms_adapters.pipeline.run import Options, Run
@@ -47,6 +48,7 @@ class ACMSPipeline:
         embedder: Embeds the caller's own fragments; anything `as_embedder` reads.
         counter: How to count tokens where a request names no tokenizer; anything
             `token_counter` reads.
+        order_key: Sort key of the order `custom`.
         clock: Gives the current time; read once for each call (ruling T1).
     """
 
@@ -58,6 +60,7 @@ class ACMSPipeline:
         strategies: Iterable[Any] | None = None,
         embedder: Any = None,
         counter: Any = None,
+        order_key: OrderKey | None = None,
         clock: Callable[[], datetime] = now_utc,
     ) -> None:
         self.settings = Settings.of(settings)
@@ -70,10 +73,11 @@ class ACMSPipeline:
         self._clock = clock
         self._coordinator = self._new_coordinator()
         self._finisher = Finisher(
-            FusionEngine(config=fusion_config(self.settings)),
+            FusionEngine(config=fusion_config(self.settings, order_key)),
             preamble_generator(self.settings),
             skeleton_compressor(self.settings),
             project_ratio=self.settings.skeleton_ratio,
+            shares_by_tier=self.settings.allocator_strategy == "tier",
         )
 
     def register_strategy(self, name: str, strategy: Any) -> None:

@@ -22,8 +22,8 @@ class BudgetAllocator:
 
     Args:
         strategy: ``proportional`` to the confidences; ``equal``; ``priority``, half of what is
-            left for one after the other, best first; ``tier``, proportional as well, for packers
-            that keep `tier_quotas`.
+            left for one after the other, best first; ``tier``, proportional as well, while the
+            pipeline's packer keeps `tier_quotas`.
         min_budget: Smallest useful share. While the smallest share is below it, that strategy
             goes and the shares are computed anew; the last one stays whatever it gets.
         max_cap: Largest share. What lies above it goes to the strategies below it; None for none.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Protocol, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from acms_adapters.models import ContextFragment, Ledger, LedgerEntry, Tier
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.models.fragment import Depth, Score
+from acms_adapters.models.options import TierTokens
 from acms_adapters.pipeline.detail_depth_resolver import (
     CONTAINER_SHARE,
     DEFAULT_DEPTH,
@@ -60,7 +61,7 @@ class FusionConfig(FrozenModel):
     min_fragment_tokens: Tokens = MIN_FRAGMENT_TOKENS
     overage_guard_enabled: bool = True
     tier_priority: tuple[Tier, ...] | None = None
-    tier_budget: dict[Tier, Tokens] | None = None
+    tier_budget: TierTokens | None = None
     dedup_strategy: DedupStrategy = "highest_relevance"
     merge_provenance: bool = True
     default_depth: Depth = DEFAULT_DEPTH
@@ -72,16 +73,6 @@ class FusionConfig(FrozenModel):
     order_key: OrderKey | None = None
     min_relevance: Score | None = None
     exclude_tiers: tuple[Tier, ...] = ()
-
-    @field_validator("tier_budget", mode="before")
-    @classmethod
-    def _accept_documented_names(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {
-            name.removesuffix("_tier") if isinstance(name, str) else name: tokens
-            for name, tokens in value.items()
-        }
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from acms_adapters.config import Settings, facades
+from acms_adapters.errors import ConfigError
 from acms_adapters.models import StrategyOptions
 from acms_adapters.pipeline.coordinator_config import CoordinatorConfig
+from acms_adapters.pipeline.fragment_orderer import OrderKey
 from acms_adapters.pipeline.fragment_scorer import ScorerWeights
 from acms_adapters.pipeline.fusion_config import FusionConfig
 from acms_adapters.pipeline.preamble_generator import PreambleGenerator
@@ -18,10 +20,21 @@ def coordinator_config(settings: Settings, registry: StrategyRegistry) -> Coordi
     return CoordinatorConfig(**settings.values(facades.COORDINATOR), limits=limits)
 
 
-def fusion_config(settings: Settings) -> FusionConfig:
-    """How the pipeline fuses fragments."""
+def fusion_config(settings: Settings, order_key: OrderKey | None = None) -> FusionConfig:
+    """How the pipeline fuses fragments.
+
+    Raises:
+        ConfigError: The configured order is `custom` and there is no key to sort by.
+    """
+    if settings.orderer_strategy == "custom" and order_key is None:
+        source = settings.source("context", "strategies", "orderer_strategy") or "settings"
+        raise ConfigError(
+            f"{source}: context.strategies.orderer_strategy: 'custom' sorts by a function that "
+            "only code can give: ACMSPipeline(order_key=...)"
+        )
     weights = ScorerWeights(**settings.values(facades.SCORER))
-    return FusionConfig(**settings.values(facades.FUSION), scorer_weights=weights)
+    values = settings.values(facades.FUSION)
+    return FusionConfig(**values, scorer_weights=weights, order_key=order_key)
 
 
 def preamble_generator(settings: Settings) -> PreambleGenerator:

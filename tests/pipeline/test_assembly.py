@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from acms_adapters import (
     ACMSPipeline,
     BackendSet,
+    ConfigError,
     ContextBudget,
     ContextFragment,
     ContextPayload,
@@ -421,6 +422,36 @@ def test_the_spec_profile_keeps_shares_and_the_highest_relevance_c3(call) -> Non
     added = 0.35 * to_evidence(0.9) + 0.65 * to_evidence(0.5)
     assert tuned[best.uko_node] == pytest.approx(to_relevance(added))
     assert big.uko_node in tuned
+
+
+def test_allocation_by_tier_bounds_what_is_read_of_each_tier_s6(call) -> None:
+    """D4-84."""
+    found = [
+        fragment(f"{tier}{n}", f"{tier} {n}", tier=tier, token_count=95, relevance_score=n / 30)
+        for tier in ("hot", "warm", "cold")
+        for n in range(20)
+    ]
+
+    def read(**settings: Any) -> dict[str, int]:
+        pipeline = ACMSPipeline({"context": {"strategies": settings}})
+        payload = call(pipeline)("plan", found, 3584, layout="bare")
+        return payload.metrics["tier_distribution"]
+
+    assert read(allocator_strategy="tier") == {"hot": 10, "warm": 20, "cold": 6}
+    assert read() == {"hot": 20, "warm": 17, "cold": 0}
+    own = read(allocator_strategy="tier", tier_budget={"hot": 300})
+    assert own == {"hot": 3, "warm": 20, "cold": 14}
+
+
+def test_a_custom_order_sorts_by_the_key_of_the_pipeline(call) -> None:
+    """D5-40."""
+    settings = {"context": {"strategies": {"orderer_strategy": "custom"}}}
+    pipeline = ACMSPipeline(settings, order_key=lambda f: f.uko_node)
+    payload = call(pipeline)("plan", FACTS, 4096)
+    names = [f.uko_node.rpartition("/")[2] for f in payload.fragments]
+    assert names == ["cache", "limiter", "parser"]
+    with pytest.raises(ConfigError, match=r"orderer_strategy: 'custom'.*order_key"):
+        ACMSPipeline(settings)
 
 
 def test_the_debug_log_tells_how_each_strategy_fared(call, caplog) -> None:

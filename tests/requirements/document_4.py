@@ -93,6 +93,7 @@ D4-59 A payload may be constructed of fragments alone.
 D4-60 0.95, 0.85 and 0.3 share 3584 tokens as the formula says.
 D4-61 Priority gives half of what remains to each.
 D4-62 Tiers take 1000, 2000 and 584 of 3584.
+D4-84 `allocator_strategy = "tier"` bounds each tier by its share of the budget.
 D4-63 Quotas are named `hot_tier`, `warm_tier` and `cold_tier`.
 
 ## Utilisation metrics
