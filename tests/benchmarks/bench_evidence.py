@@ -3,13 +3,17 @@
 Usage: python tests/benchmarks/bench_evidence.py DATASET… [--split report] [--out FOLDER]
 
 Every system has the same passages, vectors, tokenizer and budgets. Results go to one JSON file and
-two plots for each data set.
+two plots for each data set. Without a data set it takes the project's own questions, with the vectors
+of the installed embedder.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -167,20 +171,29 @@ def _cell(figure) -> str:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("datasets", nargs="+", type=Path)
+    parser.add_argument("datasets", nargs="*", type=Path)
     parser.add_argument("--budget", default=",".join(map(str, BUDGETS)))
     parser.add_argument("--split", default="all", choices=("all", "tune", "report"))
     parser.add_argument("--limit", type=int)
     parser.add_argument("--out", type=Path, help="folder for JSON and plots")
     arguments = parser.parse_args()
     budgets = [int(part) for part in arguments.budget.split(",")]
-    for path in arguments.datasets:
-        dataset = with_vectors(read_dataset(path))
-        results = list(run(dataset, arguments, budgets))
-        print(f"\n{dataset.name}: {results[0].questions} questions")
-        show(results, budgets)
-        if arguments.out is not None:
-            write(results, arguments.out)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in arguments.datasets or [own_questions(Path(folder))]:
+            dataset = with_vectors(read_dataset(path))
+            results = list(run(dataset, arguments, budgets))
+            print(f"\n{dataset.name}: {results[0].questions} questions")
+            show(results, budgets)
+            if arguments.out is not None:
+                write(results, arguments.out)
+
+
+def own_questions(folder: Path) -> Path:
+    """The project's own questions as a data set."""
+    script = Path(__file__).parent.parent / "evals" / "make_dataset.py"
+    made = folder / "own_questions"
+    subprocess.run([sys.executable, script, made], check=True)
+    return made
 
 
 def write(results: Sequence[EvaluationResult], folder: Path) -> None:
