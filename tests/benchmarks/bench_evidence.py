@@ -3,7 +3,7 @@
 Usage: python tests/benchmarks/bench_evidence.py DATASET… [--split report] [--out FOLDER]
 
 Every system has the same passages, vectors, tokenizer and budgets. Results go to one JSON file and
-two plots for each data set. Without a data set it takes the project's own questions, with the vectors
+two plots for each data set. Without a data set it takes the project's own questions, with vectors
 of the installed embedder.
 """
 

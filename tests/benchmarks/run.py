@@ -8,6 +8,7 @@ BENCHMARKS = (
     ("Asking it", "bench_query"),
     ("Fusing", "bench_fusion"),
     ("The SQLite store at two sizes", "bench_sqlite"),
+    ("Evidence by budget, beside other libraries", "bench_evidence"),
 )
 
 
