@@ -62,7 +62,7 @@ class ContextStore:
     ) -> Self:
         """Open the store in a folder, made when missing.
 
-        What an interrupted run left without vectors gets them now.
+        What an interrupted run left without edges and vectors gets them now.
 
         Args:
             embedder: A name, an `Embedder`, an embedding object of LangChain, LlamaIndex or Chroma,
@@ -99,6 +99,8 @@ class ContextStore:
     ) -> Self:
         vectors: NodeVectors | None = None
         try:
+            if not read_only:
+                texts.resolve_references()
             vectors = open_vectors(texts, folder, embedder, read_only=read_only, rebuild=rebuild)
             if vectors is not None and not (read_only and vectors.is_kept):
                 with showing(progress) as shown:

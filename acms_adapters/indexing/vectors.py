@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -90,7 +91,7 @@ class NodeVectors:
         self._known = (self.index.stamp, wanted) if alone else None
         if self._note is not None:
             said = {"embedder": self.embedder.name, "at": [generation, self.index.stamp]}
-            self._note.write_text(json.dumps(said), encoding="utf-8")
+            _write_note(self._note, said)
 
     def check(self, progress: Progress, *, repair: bool) -> list[Finding]:
         """Vectors that are not those of the texts there are."""
@@ -196,6 +197,18 @@ def read_note(note: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return said if isinstance(said, dict) else {}
+
+
+def _write_note(note: Path, said: dict[str, Any]) -> None:
+    written = note.with_name(f"{note.name}.{os.getpid()}")
+    try:
+        written.write_text(json.dumps(said), encoding="utf-8")
+        os.replace(written, note)  # whole at any moment
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {str(note)!r} ({error}): check that the folder may be written to and "
+            "has room"
+        ) from error
 
 
 def _choose(embedder: Any, made_by: Any) -> Embedder | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 DEFAULT_NAME = "acms"
 
+HNSW: dict[str, Any] = {"space": "cosine"}
+"""Settings of a new collection's index."""
+
 _openings = itertools.count(1)
 
 
@@ -212,7 +215,7 @@ def create(place: Place, connection: Connection) -> Table:
         collection = client.get_or_create_collection(
             place.name,
             embedding_function=None,
-            configuration={"hnsw": {"space": "cosine"}},
+            configuration={"hnsw": HNSW},  # type: ignore[arg-type]
             metadata=CollectionRecord.new().metadata(),
         )
     return _table(place, connection, collection)

@@ -3,7 +3,8 @@
 from acms_adapters.backends.sqlite.checking import DAMAGED, Finding
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
 from acms_adapters.backends.sqlite.renderings import SQLiteRenderings
-from acms_adapters.backends.sqlite.store import SQLiteStore, StoreStats, VectorInput
+from acms_adapters.backends.sqlite.stats import StoreStats
+from acms_adapters.backends.sqlite.store import SQLiteStore, VectorInput
 from acms_adapters.backends.sqlite.temporal import SQLiteTemporalBackend
 from acms_adapters.backends.sqlite.text import SQLiteTextBackend
 

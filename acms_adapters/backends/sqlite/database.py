@@ -223,7 +223,7 @@ class Database:
             return StoreError(f"no room left for the store {self.name!r}: free some space")
         return StoreError(
             f"the store {self.name!r} failed ({error}): check that the folder exists, may be "
-            "written to, and that the file is not in the hands of another program"
+            "written to and has room, and that the file is not in the hands of another program"
         )
 
 

@@ -24,6 +24,14 @@ _Namesake = tuple[int, str, str]
 """Number, URI and resource of a node."""
 
 
+def waiting_mentions(connection: sqlite3.Connection) -> bool:
+    """Whether anything changed since mentions were last looked up."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM dirty) OR EXISTS (SELECT 1 FROM touched)"
+    ).fetchone()
+    return bool(row[0])
+
+
 def resolve_mentions(connection: sqlite3.Connection) -> int:
     """Look stale mentions up again; how many of them led to a node."""
     owners = connection.execute(

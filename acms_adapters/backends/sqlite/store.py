@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,9 +15,10 @@ from acms_adapters.backends.sqlite.database import Database
 from acms_adapters.backends.sqlite.filters import matches, one_of, scope_condition, strings
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
 from acms_adapters.backends.sqlite.hits import BATCH, batches
-from acms_adapters.backends.sqlite.references import resolve_mentions
+from acms_adapters.backends.sqlite.references import resolve_mentions, waiting_mentions
 from acms_adapters.backends.sqlite.renderings import SQLiteRenderings
 from acms_adapters.backends.sqlite.schema import PRESENT
+from acms_adapters.backends.sqlite.stats import StoreStats, count
 from acms_adapters.backends.sqlite.temporal import SQLiteTemporalBackend
 from acms_adapters.backends.sqlite.text import SQLiteTextBackend
 from acms_adapters.backends.sqlite.writer import TokenCounts, remove_resource, replace_resource
@@ -47,27 +48,6 @@ class VectorInput:
     text: str
     resource_uri: str
     resource_type: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStats:
-    """What a store holds.
-
-    Attributes:
-        resources: Files and documents.
-        nodes: Nodes by kind, those of plans and decisions included.
-        edges: Edges between nodes that are there, by relation.
-        terms: Different words of the text index.
-        bytes: Size of the database.
-        generation: See `SQLiteStore.generation`.
-    """
-
-    resources: int
-    terms: int
-    bytes: int
-    generation: int
-    nodes: dict[str, int] = field(default_factory=dict)
-    edges: dict[str, int] = field(default_factory=dict)
 
 
 class SQLiteStore:
@@ -170,6 +150,9 @@ class SQLiteStore:
         Returns:
             How many of those led to a node.
         """
+        with self._database.reading() as connection:
+            if not waiting_mentions(connection):
+                return 0
         with self._database.writing() as connection:
             return resolve_mentions(connection)
 
@@ -232,30 +215,7 @@ class SQLiteStore:
     def stats(self) -> StoreStats:
         """What the store holds, at one moment."""
         with self._database.reading() as connection:
-
-            def number(sql: str) -> int:
-                return int(connection.execute(sql).fetchone()[0])
-
-            return StoreStats(
-                resources=number("SELECT count(*) FROM resources"),
-                terms=number("SELECT count(*) FROM terms"),
-                bytes=number("PRAGMA page_count") * number("PRAGMA page_size"),
-                generation=self.generation,
-                nodes=dict(
-                    connection.execute(
-                        f"SELECT kind, count(*) FROM nodes WHERE state = {PRESENT}"
-                        " GROUP BY kind ORDER BY kind"
-                    )
-                ),
-                edges=dict(
-                    connection.execute(
-                        "SELECT relation, count(*) FROM (SELECT DISTINCT e.source, e.relation,"
-                        " e.target FROM edges e JOIN nodes s ON s.id = e.source"
-                        f" AND s.state = {PRESENT} JOIN nodes t ON t.id = e.target"
-                        f" AND t.state = {PRESENT}) GROUP BY relation ORDER BY relation"
-                    )
-                ),
-            )
+            return count(connection)
 
     def check(self, *, repair: bool = False) -> list[Finding]:
         """Hold everything against its seals and against each other; see `checking`.
