@@ -15,7 +15,12 @@ from acms_adapters.langchain.fitting import fence_tokens
 from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.injection import Injector, Placement
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY, ACMSState
-from acms_adapters.langchain.tracing import Assembles, aassemble_below, assemble_below
+from acms_adapters.langchain.tracing import (
+    Assembles,
+    aassemble_below,
+    assemble_below,
+    checked_pipeline,
+)
 from acms_adapters.langchain.turns import Turn
 from acms_adapters.langchain.window import CountMessages
 from acms_adapters.models import ContextPayload, ContextRequest, Plan
@@ -74,7 +79,7 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
     ) -> None:
         super().__init__()
         self.tools = ()
-        self._pipeline = pipeline
+        self._pipeline = None if pipeline is None else checked_pipeline(pipeline)
         self._fields: dict[str, Any] = dict(request or {})
         if tokenizer is not None:
             self._fields.setdefault("tokenizer", tokenizer)

@@ -12,12 +12,17 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, patch_config
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from acms_adapters.errors import RequestError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.langchain.documents import to_documents
-from acms_adapters.langchain.tracing import Assembles, aassemble_below, assemble_below
+from acms_adapters.langchain.tracing import (
+    Assembles,
+    aassemble_below,
+    assemble_below,
+    checked_pipeline,
+)
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import ACMSPipeline
 
@@ -42,6 +47,12 @@ class ACMSRetriever(BaseRetriever):
     max_tokens: int = Field(default=4096, gt=0)
     k: int | None = Field(default=None, ge=1)
     request: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        checked_pipeline(self.pipeline)
+        self._request("", {})
+        return self
 
     @classmethod
     def from_documents(
@@ -82,8 +93,10 @@ class ACMSRetriever(BaseRetriever):
             **options: See `from_documents`.
 
         Raises:
-            ValueError: There are not as many metadatas or ids as texts.
+            ValueError: One text alone, or not as many metadatas or ids as texts.
         """
+        if isinstance(texts, str):
+            raise RequestError(f"texts are a list of texts, not the text {texts!r:.80}")
         texts = list(texts)
         named = list(ids) if ids is not None else [None] * len(texts)
         described = [dict(m) for m in metadatas] if metadatas is not None else [{} for _ in texts]

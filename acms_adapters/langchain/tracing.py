@@ -15,7 +15,7 @@ from langchain_core.callbacks import (
     adispatch_custom_event,
     dispatch_custom_event,
 )
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import (
     get_async_callback_manager_for_config,
     get_callback_manager_for_config,
@@ -23,6 +23,7 @@ from langchain_core.runnables.config import (
     set_config_context,
 )
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import AROUND_STRATEGY
 
@@ -43,6 +44,18 @@ class Assembles(Protocol):
     async def aassemble(self, *positional: Any, **named: Any) -> ContextPayload:
         """See `ACMSPipeline.aassemble`."""
         ...
+
+
+def checked_pipeline(pipeline: Any) -> Any:
+    """The pipeline, if it is one.
+
+    Raises:
+        RequestError: It is something else, such as a retriever over a pipeline.
+    """
+    if isinstance(pipeline, Runnable) or not hasattr(pipeline, "aassemble"):
+        hint = "; pass the retriever's `pipeline`" if hasattr(pipeline, "pipeline") else ""
+        raise RequestError(f"pipeline must be an ACMSPipeline, not {pipeline!r:.80}{hint}")
+    return pipeline
 
 
 def assemble_below(

@@ -48,8 +48,10 @@ def hand_down(
         A payload with the ids of the parent's fragments and a receipt, `skeleton_metadata`.
 
     Raises:
-        ValueError: Both a ratio and tokens, or one that is out of its range.
+        ValueError: No payload, both a ratio and tokens, or one that is out of its range.
     """
+    if not isinstance(context, ContextPayload):
+        raise RequestError(f"context must be a ContextPayload, not {context!r:.80}")
     if ratio is not None and tokens is not None:
         raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
     found = _relevance(context.fragments, task)

@@ -37,7 +37,7 @@ from acms_adapters import (
     token_counter,
 )
 from acms_adapters.backends.sqlite import SQLiteStore
-from acms_adapters.langchain import ACMSContextMiddleware, ACMSState
+from acms_adapters.langchain import ACMSContextMiddleware, ACMSRetriever, ACMSState
 from acms_adapters.langchain.fence import FENCE, NOTICE
 from acms_adapters.langchain.window import count_messages, count_schemas
 
@@ -550,3 +550,11 @@ def test_two_of_them_need_two_names(animals: ContextStore, scripted: Any) -> Non
     first, second = ACMSContextMiddleware(None), ACMSContextMiddleware(None, name="other")
     assert (first.name, second.name) == ("ACMSContextMiddleware", "other")
     create_agent(scripted("ok"), [], middleware=[first, second])
+
+
+def test_a_retriever_in_place_of_a_pipeline_is_refused_when_the_middleware_is_made() -> None:
+    retriever = ACMSRetriever.from_texts(["One text."], embedder=None)
+    with pytest.raises(ValueError, match="pass the retriever's `pipeline`"):
+        ACMSContextMiddleware(retriever)
+    with pytest.raises(ValueError, match="must be an ACMSPipeline, not 3"):
+        ACMSContextMiddleware(3)

@@ -211,6 +211,23 @@ def test_a_value_outside_its_range_and_an_unknown_field_are_refused(
         ACMSRetriever(pipeline=ACMSPipeline(), **fields)
 
 
+def test_a_request_with_an_unknown_field_is_refused_when_the_retriever_is_made() -> None:
+    with pytest.raises(ValidationError, match="breadht"):
+        ACMSRetriever(pipeline=ACMSPipeline(), request={"breadht": 2})
+
+
+def test_a_retriever_in_place_of_a_pipeline_is_refused_and_told_apart(
+    retriever: ACMSRetriever,
+) -> None:
+    with pytest.raises(ValueError, match="pass the retriever's `pipeline`"):
+        ACMSRetriever(pipeline=retriever)
+
+
+def test_one_text_in_place_of_a_list_is_refused() -> None:
+    with pytest.raises(ValueError, match="list of texts, not the text 'abc'"):
+        ACMSRetriever.from_texts("abc")
+
+
 @pytest.mark.parametrize("options", [{"k": 0}, {"max_tokens": 0}, {"breadht": 2}])
 def test_a_call_with_a_bad_option_is_refused(
     options: dict[str, Any], retriever: ACMSRetriever, invoke: Invoke
