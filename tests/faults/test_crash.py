@@ -226,11 +226,11 @@ def kill_again_and_again(workers: Workers, folder: Path, *, files: int, kills: i
 def test_b8_ten_kills_lose_nothing_and_finishing_gives_what_an_undisturbed_run_gives(
     workers: Workers, tmp_path: Path
 ) -> None:
-    """B8.kill10."""
+    """B8.kill."""
     kill_again_and_again(workers, tmp_path, files=12, kills=10)
 
 
 @pytest.mark.slow
 def test_b8_a_hundred_kills_lose_nothing(workers: Workers, tmp_path: Path) -> None:
-    """B8.kill100."""
+    """B8.kill."""
     kill_again_and_again(workers, tmp_path, files=60, kills=100)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 DOCUMENTS = ("rulings", *(f"document_{number}" for number in range(1, 7)))
-_ID = r"[MSFKBTIAC]\d{1,2}(?:\.[a-z]+)?|[DE]\d-[a-z0-9-]*[a-z0-9]"
+_ID = r"[MSFKBTIAC]\d{1,2}(?:\.[a-z][a-z0-9]*)?|[DE]\d-[a-z0-9-]*[a-z0-9]"
 _IN_TEXT = re.compile(rf"(?<![\w.-])(?:{_ID})(?![\w-])")
 _IN_NAME = re.compile(r"[msfkbtiac]\d{1,2}")
 

@@ -188,6 +188,8 @@ B7.threshold The similarity threshold is raw cosine, 0.5 for character frequenci
     the embedder's.
 B8 The SQLite file is the truth; opening brings the vectors into step with it.
 B8.stale A reader sees what another process wrote.
+B8.kill A process that is killed at any moment loses nothing that was committed, and the index can
+    be finished.
 B8.full Where there is no room, a write is a clear error and the store is as before.
 B9 The text index has fields of their own weights, and words are stemmed and identifiers split and
     joined.
