@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore
 
@@ -15,7 +16,7 @@ from acms_adapters.models.base import repair_text
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS
 from acms_adapters.protocols import TokenCounter
 
-CREATED = "1970-01-01T00:00:00Z"  # nodes have no time; a fixed one keeps results reproducible
+CREATED = datetime.fromtimestamp(0, UTC)  # nodes have no time; a fixed one keeps results reproducible
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,8 @@ def _fragments(
     counter: TokenCounter,
 ) -> list[ContextFragment]:
     fragments = []
-    origins = resources([scored.node for scored in nodes])
+    origins = list(resources([scored.node for scored in nodes]))
+    sources = {name: FragmentProvenance(resource_uri=name) for name in {*origins}}
     texts: dict[str, str] = {}
     columns = zip(nodes, wordings, marks, relevances(nodes), origins, strict=True)
     for at, (scored, wording, sign, relevance, resource) in enumerate(columns):
@@ -129,7 +131,7 @@ def _fragments(
                 content=text[:MAX_CONTENT_CHARS],
                 token_count=counter.count(text),
                 relevance_score=relevance,
-                provenance=FragmentProvenance(resource_uri=resource, location=uri),
+                provenance=sources[resource],
                 created_at=CREATED,
             )
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from llama_index.core.base.llms.types import AudioBlock, VideoBlock
-from llama_index.core.schema import BaseNode, ImageNode
+from llama_index.core.schema import BaseNode, ImageNode, Node
 
 from acms_adapters.protocols import TokenCounter
 
@@ -21,7 +21,9 @@ VIDEO_TOKENS = 2048
 
 def has_media(node: BaseNode) -> bool:
     """Whether a node has something to show or to hear."""
-    return bool(_images(node)) or any(_resource(node, kind) for kind in ("audio", "video"))
+    if not isinstance(node, Node):
+        return isinstance(node, ImageNode) and bool(_images(node))
+    return any(_resource(node, kind) for kind in ("image", "audio", "video"))
 
 
 def media_tokens(node: BaseNode) -> int:
