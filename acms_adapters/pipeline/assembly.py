@@ -188,32 +188,34 @@ class ACMSPipeline:
 
         Only what changed in the store since is fetched again, and what is gone goes; with a
         request, what its strategies find competes with what is there. What stays keeps its place,
-        byte for byte. A payload of which nothing changed comes back as it is.
+        byte for byte. A payload of which nothing changed comes back as it is, unless an option says
+        that it is to be read in another way.
 
         Args:
             payload: The payload that the model read last.
             request: What the next step asks; None for nothing new.
-            **options: As for `assemble`; the budget, plan and layout of the payload by default.
+            **options: As for `assemble`; the plan and layout of the payload by default, and its
+                budget where the request has none.
         """
         fresh = freshen(payload, self._backends_now())
-        if request is None and fresh.is_unchanged:
+        if request is None and not options and fresh.is_unchanged:
             return payload
-        return self.assemble(request=request, **carrying(payload, fresh, options))
+        return self.assemble(**carrying(payload, fresh, request, options))
 
     async def arefresh(
         self, payload: ContextPayload, request: Any = None, **options: Any
     ) -> ContextPayload:
         """The same as `refresh`, without ever blocking the event loop."""
         fresh = await asyncio.to_thread(freshen, payload, self._backends_now())
-        if request is None and fresh.is_unchanged:
+        if request is None and not options and fresh.is_unchanged:
             return payload
-        return await self.aassemble(request=request, **carrying(payload, fresh, options))
+        return await self.aassemble(**carrying(payload, fresh, request, options))
 
     def _backends_now(self) -> BackendSet:
         return self.backends.with_(counter=token_counter(self._counter))
 
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
-        found = _found(run, coordination, self.registry.failures())
+        found = _found(run, coordination, self.registry.failures()).inside(run.request)
         payload = self._finisher.finish(run, found.beside(run.options.carried))
         if found.degraded and not payload.fragments and run.options.on_failure == "raise":
             raise NothingAnsweredError(found.failures)

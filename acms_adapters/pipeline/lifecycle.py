@@ -46,7 +46,7 @@ class PlanLifecycle:
         Args:
             plan: A plan with a context.
             query: What the step asks beyond what is there; None for nothing new.
-            **options: As for `create`.
+            **options: As for `create`; without a query, options of `ACMSPipeline.assemble` alone.
 
         Raises:
             RequestError: The plan has no context yet.

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acms_adapters.models import ContextFragment, ContextPayload, LedgerEntry, LeftOut
+from acms_adapters.models import (
+    ContextFragment,
+    ContextPayload,
+    ContextRequest,
+    LedgerEntry,
+    LeftOut,
+)
 from acms_adapters.protocols import BackendSet
 
 
@@ -66,11 +72,13 @@ def _now(fragment: ContextFragment, backends: BackendSet) -> ContextFragment | N
 
 
 def carrying(
-    payload: ContextPayload, fresh: Freshness, options: Mapping[str, Any]
+    payload: ContextPayload, fresh: Freshness, request: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Options for assembling anew what a payload holds, beside whatever else is found."""
+    """Arguments for assembling anew what a payload holds, beside whatever else is found."""
+    asked = ContextRequest.of(request)
     return {
-        "budget": payload.budget,
+        "request": None if request is None else asked,
+        "budget": asked.budget or payload.budget,
         "plan": payload.plan_id,
         "layout": payload.layout,
         "order": "cache-stable",

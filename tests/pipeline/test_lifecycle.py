@@ -118,6 +118,37 @@ def test_a_payload_of_which_nothing_changed_comes_back_as_it_is(pipeline, do) ->
     assert do(pipeline, "refresh", payload) is payload
 
 
+def test_s4_a_refresh_within_a_smaller_budget_keeps_to_it_although_nothing_changed(
+    pipeline, do
+) -> None:
+    """S4."""
+    payload = do(pipeline, "assemble", "how is a token acquired?", budget=400)
+    smaller = do(pipeline, "refresh", payload, budget=60)
+    assert payload.rendered_tokens > 60 >= smaller.rendered_tokens > 0
+    left_out = {entry.uko_node for entry in smaller.ledger.entries}
+    kept = {fragment.uko_node for fragment in smaller.fragments}
+    assert kept | left_out == {fragment.uko_node for fragment in payload.fragments}
+    bare = do(pipeline, "refresh", payload, layout="bare")
+    assert bare.layout == "bare"
+    assert bare.rendered_tokens < payload.rendered_tokens
+
+
+def test_m2_a_step_keeps_to_a_budget_of_its_own(pipeline, do) -> None:
+    """M2.budget."""
+    lifecycle = PlanLifecycle(pipeline)
+    plan = do(lifecycle, "create", Plan(title="how is a token acquired?"), budget=400)
+    stepped = do(lifecycle, "step", plan, "what does a window count?", budget=100)
+    assert plan.context_payload.rendered_tokens > 100 >= stepped.context_payload.rendered_tokens
+    request = ContextRequest(query="what does a window count?", budget=100)
+    assert do(pipeline, "refresh", plan.context_payload, request).rendered_tokens <= 100
+
+
+def test_an_option_of_a_refresh_that_nobody_reads_is_refused(pipeline, do) -> None:
+    payload = do(pipeline, "assemble", "how is a token acquired?", budget=400)
+    with pytest.raises(TypeError, match="did you mean 'budget'"):
+        do(pipeline, "refresh", payload, budgt=60)
+
+
 def test_a_refresh_fetches_what_changed_and_keeps_the_rest_in_its_place(
     pipeline, do, project: Path, store: ContextStore
 ) -> None:
