@@ -51,7 +51,8 @@ class Plan(FrozenModel):
         context_payload: Its current context.
         context_hash: Hash of that context; derived from the payload when left out.
         skeleton_metadata: Receipt of the context it inherited; left out, that of the payload.
-        skeleton_ratio: Fraction to remove from the context it inherits, 0 to 1.
+        skeleton_ratio: Fraction to remove from the context it inherits, 0 to 1; for children that
+            have none, from its own.
         decisions: What was decided in it, in order.
         created_at: When, in UTC.
     """

@@ -86,13 +86,15 @@ class PlanLifecycle:
         Raises:
             RequestError: The parent has no context yet.
         """
-        return self.create(_child(parent, child), query, **_inheriting(parent, options))
+        return self.create(_child(parent, child), query, **_inheriting(parent, child, options))
 
     async def aspawn(
         self, parent: Plan, child: Plan, query: str | None = None, **options: Any
     ) -> Plan:
         """The same as `spawn`, without blocking the event loop."""
-        return await self.acreate(_child(parent, child), query, **_inheriting(parent, options))
+        return await self.acreate(
+            _child(parent, child), query, **_inheriting(parent, child, options)
+        )
 
     def complete(self, plan: Plan) -> Plan:
         """Complete a plan and move its records to the cold tier."""
@@ -144,8 +146,8 @@ def _child(parent: Plan, child: Plan) -> Plan:
     return child.model_copy(update={"parent": parent.plan_id})
 
 
-def _inheriting(parent: Plan, options: dict[str, Any]) -> dict[str, Any]:
+def _inheriting(parent: Plan, child: Plan, options: dict[str, Any]) -> dict[str, Any]:
     inherited: dict[str, Any] = {"parent_context": _context(parent)}
-    if parent.skeleton_ratio is not None:
+    if child.skeleton_ratio is None and parent.skeleton_ratio is not None:
         inherited["skeleton_ratio"] = parent.skeleton_ratio
     return {**inherited, **options}

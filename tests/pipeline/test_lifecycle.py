@@ -226,6 +226,19 @@ def test_a_child_inherits_a_skeleton_and_its_receipt_is_recorded_k4(
     assert pipeline.backends.temporal.ancestors("p2") == ["p1"]
 
 
+@pytest.mark.parametrize(
+    ("own", "parents", "expected"), [(0.2, 0.5, 0.2), (None, 0.5, 0.5), (0.2, None, 0.2)]
+)
+def test_k4_a_ratio_of_the_child_itself_comes_before_its_parents(
+    pipeline, own: float | None, parents: float | None, expected: float
+) -> None:
+    lifecycle = PlanLifecycle(pipeline)
+    parent = lifecycle.create(Plan(title="token bucket", skeleton_ratio=parents), budget=400)
+    child = lifecycle.spawn(parent, Plan(title="window", skeleton_ratio=own), budget=400)
+    assert child.skeleton_metadata is not None
+    assert child.skeleton_metadata.ratio == expected
+
+
 def test_what_a_parent_decided_is_found_by_a_child_that_is_spawned_next_m5(pipeline, do) -> None:
     lifecycle = PlanLifecycle(pipeline)
     parent = do(lifecycle, "create", Plan(plan_id="p1", title="token bucket"), budget=400)
