@@ -21,6 +21,7 @@ from acms_adapters.indexing.store import DATABASE
 from acms_adapters.indexing.vectors import AUTO, NodeVectors
 from acms_adapters.indexing.writing import Writer
 from acms_adapters.models import SearchHit
+from acms_adapters.models.base import repair_text
 from acms_adapters.protocols import Embedder
 from acms_adapters.tokens import token_counter
 
@@ -46,7 +47,7 @@ class GivenVectors:
         self.name = f"given with {dataset.name} {dataset.fingerprint[:12]}"
         self.dimensions = int(dataset.passage_vectors.shape[1])
         rows = zip(dataset.questions, dataset.question_vectors, strict=True)
-        self._rows = {question.text: row.tolist() for question, row in rows}
+        self._rows = {_plain(question.text): row.tolist() for question, row in rows}
 
     def embed_query(self, text: str) -> list[float]:
         """The row of a question.
@@ -54,13 +55,19 @@ class GivenVectors:
         Raises:
             BackendError: It is no question of the data set.
         """
-        if text not in self._rows:
+        row = self._rows.get(_plain(text))
+        if row is None:
             raise BackendError(f"the data set has no vector for {text!r:.200}")
-        return list(self._rows[text])
+        return list(row)
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """The same for several; passages have their vectors from the start."""
         return [self.embed_query(text) for text in texts]
+
+
+def _plain(text: str) -> str:
+    """A text without what is lost on the way to an embedder: blanks around and between words."""
+    return " ".join(repair_text(text).split())
 
 
 def open_store(

@@ -43,6 +43,15 @@ def test_a_budget_for_one_passage_reads_the_best_one(write_set) -> None:
     assert all(row.tokens <= room for row in at.rows)
 
 
+def test_given_vectors_are_found_however_a_question_is_spaced(write_set) -> None:
+    asked = [("q", "  Which gemstone\nis  fossil resin? ", {})]
+    folder = write_set(questions=asked, judgements=[("q", "amber", 1)], vectors=True)
+    only_near = {"context": {"strategies": {"enabled": ["semantic-embedding"]}}}
+    result = evaluate(folder, only_near, budgets=(1000,))
+    assert result.failures == {}
+    assert result.at(1000).rows[0].ndcg_10 == 1.0
+
+
 def test_two_runs_are_equal_but_for_times(write_set) -> None:
     folder = write_set(vectors=True, links=[("chalk", "dolomite", "next")])
     first, second = (evaluate(folder, budgets=(20, 60)) for _ in range(2))
