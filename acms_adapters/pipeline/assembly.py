@@ -215,7 +215,7 @@ class ACMSPipeline:
         return self.backends.with_(counter=token_counter(self._counter))
 
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
-        found = _found(run, coordination, self.registry.failures())
+        found = _found(run, coordination, self.registry.failures()).inside(run.request)
         payload = self._finisher.finish(run, found.beside(run.options.carried))
         if found.degraded and not payload.fragments and run.options.on_failure == "raise":
             raise NothingAnsweredError(found.failures)

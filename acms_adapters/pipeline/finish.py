@@ -11,6 +11,7 @@ from acms_adapters.models import (
     ContextBudget,
     ContextFragment,
     ContextPayload,
+    ContextRequest,
     Ledger,
     LedgerEntry,
     StrategyFailure,
@@ -27,6 +28,7 @@ from acms_adapters.pipeline.preamble_generator import PreambleGenerator
 from acms_adapters.pipeline.pricing import Pricing
 from acms_adapters.pipeline.refresh import Freshness
 from acms_adapters.pipeline.report import log_results
+from acms_adapters.pipeline.request_filter import inside
 from acms_adapters.pipeline.run import Run
 from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
 from acms_adapters.pipeline.workers import Workers
@@ -54,6 +56,16 @@ class Found:
     results: tuple[StrategyResult, ...] = ()
     failures: tuple[StrategyFailure, ...] = ()
     degraded: bool = False
+
+    def inside(self, request: ContextRequest) -> Found:
+        """The same without what lies outside the request's filters."""
+        fragments, reserve = inside(self.fragments, request), inside(self.reserve, request)
+        return replace(
+            self,
+            fragments=fragments.kept,
+            reserve=reserve.kept,
+            left_out=(*self.left_out, *fragments.left_out, *reserve.left_out),
+        )
 
     def beside(self, carried: Freshness | None) -> Found:
         """The same with what was read before."""

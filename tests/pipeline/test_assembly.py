@@ -424,6 +424,56 @@ def test_the_spec_profile_keeps_shares_and_the_highest_relevance_c3(call) -> Non
     assert big.uko_node in tuned
 
 
+@pytest.mark.parametrize(
+    ("filters", "inside"),
+    [
+        ({"scope": ["project://demo/src"]}, ["src/a.py"]),
+        ({"resource_types": ["decision"]}, ["notes/1"]),
+        ({"resource_types": ["decision", "document"]}, ["notes/1", "readme"]),
+        ({"metadata_filter": {"team": "core"}}, ["readme"]),
+        ({"scope": ["project://demo/src"], "resource_types": ["decision"]}, []),
+        ({"scope": [], "resource_types": [], "metadata_filter": {}}, None),
+    ],
+)
+def test_filters_hold_for_what_callers_and_strategies_bring(
+    filters: dict[str, Any], inside: list[str] | None, call
+) -> None:
+    """M2.inside, D4-52."""
+    kinds = {"src/a.py": "source_file", "notes/1": "decision", "readme": ""}
+    brought = [
+        fragment(
+            name,
+            f"text of {name}",
+            provenance=FragmentProvenance(
+                resource_uri=f"project://demo/{name}", resource_type=kind
+            ),
+            metadata={"team": "core"} if name == "readme" else {},
+        )
+        for name, kind in kinds.items()
+    ]
+    for payload in (
+        call(ACMSPipeline())(ContextRequest(**filters), fragments=brought),
+        call(listed(Listed("careless", brought)))(ContextRequest(query="text", **filters)),
+    ):
+        names = sorted(f.uko_node.removeprefix("project://demo/") for f in payload.fragments)
+        assert names == sorted(kinds if inside is None else inside)
+        left = {e.reason.value for e in payload.ledger.entries}
+        assert left == ({"out_of_scope"} if len(names) < 3 else set())
+
+
+def test_a_record_lies_where_its_store_says(call) -> None:
+    record = ContextFragment(
+        uko_node="plan://p#d",
+        content="Use a bucket.",
+        provenance=FragmentProvenance(resource_uri="plan://p", resource_type="decision"),
+        metadata={"plan_id": "p", "decision_id": "d", "nodes": ["project://demo/src/a.py"]},
+    )
+    scoped = ContextRequest(query="bucket", scope=["project://demo/src"])
+    assert len(call(listed(Listed("digger", [record])))(scoped).fragments) == 1
+    kinds = scoped.model_copy(update={"resource_types": ("test",)})
+    assert not call(listed(Listed("digger", [record])))(kinds).fragments
+
+
 def test_allocation_by_tier_bounds_what_is_read_of_each_tier_s6(call) -> None:
     """D4-84."""
     found = [

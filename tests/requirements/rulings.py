@@ -19,6 +19,8 @@ M2.keywords Keywords left out are the words of the query that carry meaning.
 M2.names Focus nodes left out are found by the symbols and titles that the query names.
 M2.seeds Where the query names nothing, a walk starts at the best first hits.
 M2.filters `min_relevance` and `exclude_tiers` of a request replace those configured.
+M2.inside Scope, kinds and metadata of a request hold for whatever callers and strategies bring;
+    the rest is out of scope in the ledger.
 M2.budget The budget of the request counts when the call names none.
 M3 `breadth` counts hops along any relation, `depth` hops down containment.
 M3.detail An unset detail level takes the fullest rendering that fits.
