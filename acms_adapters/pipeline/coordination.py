@@ -134,7 +134,7 @@ class Coordination:
 
     def _polling(self) -> PollingRound:
         request, executor = self._question.request, self._parts.executor
-        log_unknown_hints(request, self._everyone)
+        log_unknown_hints(request, self._everyone, asked=self._strategies)
         hints = request.strategy_hints or ()
         asked = []
         for name, strategy in self._strategies.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from acms_adapters.models import ContextRequest, StrategyFailure
@@ -142,8 +142,10 @@ def described(thing: object) -> str:
     return repair_text(text)[:_MESSAGE_LIMIT]
 
 
-def log_unknown_hints(request: ContextRequest, known: Iterable[str]) -> None:
-    """Warn of hints that name no strategy."""
+def log_unknown_hints(
+    request: ContextRequest, known: Iterable[str], *, asked: Container[str] | None = None
+) -> None:
+    """Warn of hints that name no strategy, or one that is not `asked` for not being enabled."""
     names = set(known)
     for hint in request.strategy_hints or ():
         if hint not in names:
@@ -151,4 +153,11 @@ def log_unknown_hints(request: ContextRequest, known: Iterable[str]) -> None:
                 "the request prefers %r, and no strategy has that name (known: %s)",
                 hint,
                 ", ".join(sorted(names)) or "none",
+            )
+        elif asked is not None and hint not in asked:
+            logger.warning(
+                "the request prefers %r, which is not enabled: add it to `enabled`, or name it "
+                "with strategy=%r to run it alone",
+                hint,
+                hint,
             )

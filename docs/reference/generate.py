@@ -41,7 +41,8 @@ Import paths in `[context.strategies.custom]` are honoured in the global file an
 project's file only with `trust=True` (`--trust`), because a cloned repository must not run code.
 
 A strategy is enabled when it is in `enabled` and its own table does not say `enabled = false`.
-A strategy that is named in a call, hinted at or part of the fallback chain need not be enabled.
+A strategy that is named in a call or part of the fallback chain need not be enabled; a hint only
+prefers one that is.
 
 `profile = "spec"` is the defaults below to the letter. `profile = "tuned"`, the default, changes:
 """

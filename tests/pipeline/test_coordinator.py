@@ -819,6 +819,24 @@ def test_an_unknown_hint_is_logged_and_does_no_harm(
     assert "'nobody'" in caplog.text
 
 
+def test_s13_a_hint_at_a_strategy_that_is_not_enabled_is_logged_with_what_to_do(
+    coordinate: Any, stub: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S13."""
+    stands_by = stub("b")
+    with caplog.at_level(logging.WARNING, logger="acms_adapters"):
+        result = coordinate(
+            StrategyCoordinator(),
+            {"strategy_hints": ["b"]},
+            [stub("a")],
+            100,
+            registered=[stands_by],
+        )
+    assert result.strategies_used == ["a"]
+    assert stands_by.runs == 0
+    assert "prefers 'b', which is not enabled: add it to `enabled`" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("change", "error", "told"),
     [
