@@ -192,6 +192,11 @@ B8 The SQLite file is the truth; opening brings the vectors into step with it.
 B8.stale A reader sees what another process wrote.
 B8.kill A process that is killed at any moment loses nothing that was committed, and the index can
     be finished.
+B8.readers Readers beside a writer see each commit whole at their next question.
+B8.writers A second writer waits and then says for whom.
+B8.readonly A folder that may only be read can be read, vectors and all.
+B8.threads Threads get the answers that one thread gets.
+B8.leaks No thread, file or client is left behind.
 B8.full Where there is no room, a write is a clear error and the store is as before.
 B9 The text index has fields of their own weights, and words are stemmed and identifiers split and
     joined.
