@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from acms_adapters.backends.sqlite import SQLiteStore
+from acms_adapters.backends.sqlite import BUSY_TIMEOUT_SECONDS, SQLiteStore
 from acms_adapters.errors import StoreError
 from acms_adapters.indexing.checking import StoreCheck, check_store
 from acms_adapters.indexing.documents import read_documents
@@ -58,6 +58,7 @@ class ContextStore:
         embedder: Any = AUTO,
         read_only: bool = False,
         rebuild: bool = False,
+        busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
         progress: Progress | None = None,
     ) -> Self:
         """Open the store in a folder, made when missing.
@@ -70,16 +71,20 @@ class ContextStore:
                 installed. None: nothing is embedded or found by its vector.
             read_only: Refuse to write; the store must be there.
             rebuild: Make the vectors anew if another embedder made them.
+            busy_timeout_seconds: How long to wait for another writer.
             progress: Told what is done; left out, a bar on a terminal.
 
         Raises:
             EmbedderMismatchError: Another embedder made the store.
+            StoreLockedError: Another writer did not finish in time.
             StoreError: The folder cannot be used.
         """
         folder = Path(path).expanduser()
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{str(path)!r} is a file, a store is a folder: name another path")
-        texts = SQLiteStore(folder / DATABASE, read_only=read_only)
+        texts = SQLiteStore(
+            folder / DATABASE, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds
+        )
         return cls._with_vectors(texts, folder, embedder, read_only, rebuild, progress)
 
     @classmethod

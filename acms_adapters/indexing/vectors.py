@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import logging
-import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from acms_adapters.backends.chroma import (
-    ChromaVectorBackend,
-    DamagedVectorsError,
-    drop_files,
-)
 from acms_adapters.backends.embedders import as_embedder, default_embedder
 from acms_adapters.backends.sqlite import Finding, SQLiteStore
-from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
-from acms_adapters.errors import MissingExtraError, StoreError
+from acms_adapters.backends.vectors import VectorIndex
+from acms_adapters.errors import MissingExtraError
 from acms_adapters.indexing.embedding_text import embedded_text
 from acms_adapters.indexing.report import Progress
+from acms_adapters.indexing.vector_place import (
+    FollowingVectors,
+    connect_index,
+    place_is_kept,
+    read_note,
+    write_note,
+)
 from acms_adapters.models import SearchHit
 from acms_adapters.protocols import Embedder
 
 AUTO = "auto"
 
 _BATCH = 500
-_FOLDER = "chroma"
 _NOTE = "vectors.json"
-
-logger = logging.getLogger("acms_adapters")
 
 
 class NodeVectors:
@@ -52,6 +48,8 @@ class NodeVectors:
         self._texts = texts
         self._note = note
         self._known: tuple[str, dict[str, str]] | None = None
+        self._followed = -1
+        self._turn = threading.RLock()
 
     @property
     def is_kept(self) -> bool:
@@ -73,9 +71,18 @@ class NodeVectors:
         Args:
             anyway: Compare all of them even if nothing was written since the last time.
         """
-        generation = self._texts.generation
-        if not anyway and self._is_complete(generation):
-            return
+        with self._turn:
+            generation = self._texts.generation
+            if anyway or not self._is_complete(generation):
+                self._update(progress, generation)
+            self._followed = generation
+
+    def follow(self) -> None:
+        """Take up what others wrote since the last update."""
+        if self._texts.generation != self._followed:
+            self.update(lambda stage, done, total: None)
+
+    def _update(self, progress: Progress, generation: int) -> None:
         # in this order another process's new vectors are never taken for those of gone nodes
         known, wanted = self._hashes(), self._texts.vector_hashes()
         gone = known.keys() - wanted.keys()
@@ -91,7 +98,7 @@ class NodeVectors:
         self._known = (self.index.stamp, wanted) if alone else None
         if self._note is not None:
             said = {"embedder": self.embedder.name, "at": [generation, self.index.stamp]}
-            _write_note(self._note, said)
+            write_note(self._note, said)
 
     def check(self, progress: Progress, *, repair: bool) -> list[Finding]:
         """Vectors that are not those of the texts there are."""
@@ -165,50 +172,15 @@ def open_vectors(
     def hydrate(nodes: Sequence[str]) -> dict[str, SearchHit]:
         return {hit.uko_node: hit for hit in texts.graph.get(nodes)}
 
-    if folder is None or importlib.util.find_spec("chromadb") is None:
-        memory = MemoryVectorBackend(embedder_name=chosen.name, hydrate=hydrate)
-        return NodeVectors(memory, chosen, texts, note=None)
-    if read_only and not (folder / _FOLDER).is_dir():
+    index = connect_index(
+        folder, chosen.name, hydrate=hydrate, read_only=read_only, rebuild=rebuild
+    )
+    if index is None:
         return None
-
-    def connect() -> ChromaVectorBackend:
-        return ChromaVectorBackend(
-            folder / _FOLDER, embedder_name=chosen.name, hydrate=hydrate, rebuild=rebuild
-        )
-
-    try:
-        index = connect()
-    except (StoreError, DamagedVectorsError) as error:
-        if read_only:
-            logger.warning("nothing is found by its vector: %s", error)
-            return None
-        if not isinstance(error, DamagedVectorsError):
-            raise
-        logger.warning("vectors are made anew: %s", error)
-        drop_files(folder / _FOLDER)
-        index = connect()
-    return NodeVectors(index, chosen, texts, note=note)
-
-
-def read_note(note: Path) -> dict[str, Any]:
-    """What the last complete update wrote; nothing if there is none that can be read."""
-    try:
-        said = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return said if isinstance(said, dict) else {}
-
-
-def _write_note(note: Path, said: dict[str, Any]) -> None:
-    written = note.with_name(f"{note.name}.{os.getpid()}")
-    try:
-        written.write_text(json.dumps(said), encoding="utf-8")
-        os.replace(written, note)  # whole at any moment
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {str(note)!r} ({error}): check that the folder may be written to and "
-            "has room"
-        ) from error
+    vectors = NodeVectors(index, chosen, texts, note=note if place_is_kept(folder) else None)
+    if isinstance(index, FollowingVectors):
+        index.follow = vectors.follow
+    return vectors
 
 
 def _choose(embedder: Any, made_by: Any) -> Embedder | None:

@@ -20,6 +20,9 @@ from acms_adapters.backends.chroma.opening import (
 from acms_adapters.backends.chroma.table import Table
 from acms_adapters.errors import BackendError, StoreLockedError
 
+READ_PATIENCE = 10.0
+"""Seconds that a search waits for those who write, before it answers with what was before."""
+
 
 class Access:
     """The way to the collection at a place; thread-safe.
@@ -47,16 +50,23 @@ class Access:
 
     @contextmanager
     def table(self) -> Iterator[Table]:
-        """The collection as it is now, or was when another process began to write.
+        """The collection as it is now, or was before another process began to write for long.
 
         Raises:
             BackendError: It was closed, deleted, or cannot be reached.
         """
         with self._lock:
-            table = fetch(self.place, self._opened())
-            if table.record.stamp != self._seen:
-                with suppress(StoreLockedError), self._guard.turn(wait=False):
-                    table = self._renew()
+            stale = self._fetch()[1]
+        if stale:
+            with (
+                suppress(StoreLockedError),
+                self._guard.turn(patience=READ_PATIENCE),
+                self._lock,
+            ):
+                if self._fetch()[1]:  # no other thread was here before
+                    self._renew()
+        with self._lock:
+            table = self._fetch()[0]
             connection = self._opened()
             connection.take()
         try:
@@ -74,8 +84,8 @@ class Access:
         """
         with self._writing, self._guard.turn():
             with self._lock:
-                table = fetch(self.place, self._opened())
-                if table.record.stamp != self._seen:
+                table, stale = self._fetch()
+                if stale:
                     table = self._renew()
                 connection = self._opened()
                 connection.take()
@@ -113,6 +123,11 @@ class Access:
             with suppress(Exception):
                 connection.client.delete_collection(self.place.name)
         connection.retire()
+
+    def _fetch(self) -> tuple[Table, bool]:
+        """The collection, and whether somebody else wrote to it since this engine was opened."""
+        table = fetch(self.place, self._opened())
+        return table, table.record.stamp != self._seen
 
     def _opened(self) -> Connection:
         if self._connection is None:

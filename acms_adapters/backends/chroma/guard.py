@@ -34,8 +34,11 @@ class Guard:
         self.patience = _PATIENCE
 
     @contextmanager
-    def turn(self, *, wait: bool = True) -> Iterator[None]:
+    def turn(self, *, patience: float | None = None) -> Iterator[None]:
         """Have the folder for oneself.
+
+        Args:
+            patience: Seconds to wait, if shorter than one's own.
 
         Raises:
             StoreLockedError: Others have it, or had it all the while.
@@ -43,7 +46,7 @@ class Guard:
         if self._folder is None:
             yield
             return
-        patience = self.patience if wait else 0.0
+        patience = min(self.patience, self.patience if patience is None else patience)
         with (
             self._lock(self._folder / _QUEUE, patience) as queue,
             self._lock(self._folder / _TURN, patience),

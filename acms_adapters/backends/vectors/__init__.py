@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acms_adapters.backends.vectors.index import VectorIndex
+from acms_adapters.backends.vectors.index import Hydrate, VectorIndex
 from acms_adapters.backends.vectors.memory import MemoryVectorBackend
 
-__all__ = ["MemoryVectorBackend", "VectorIndex"]
+__all__ = ["Hydrate", "MemoryVectorBackend", "VectorIndex"]
