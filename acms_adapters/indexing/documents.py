@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from acms_adapters.indexing.code_text import CodeText, is_code, read_code
 from acms_adapters.indexing.entries import (
     Entry,
     given_links,
@@ -15,6 +16,7 @@ from acms_adapters.indexing.entries import (
     made_uri,
     with_ties,
 )
+from acms_adapters.indexing.kinds import resource_type
 from acms_adapters.indexing.report import Skip
 from acms_adapters.models import Edge
 from acms_adapters.models.base import repair_text
@@ -29,7 +31,9 @@ def read_documents(documents: Iterable[Any]) -> list[Entry | Skip]:
 
     Of the metadata, ``uko_node``, ``source``, ``resource_type``, ``tier``, ``title``,
     ``created_at``, ``links``, ``parent_id`` and ``window`` mean something; all of
-    them are kept as they are.
+    them are kept as they are. Where ``path``, ``file_path`` or ``source`` is that of a file of
+    code, the text is searched by path, qualified name (``qualname``), signature, docstring and
+    body, and has shorter renderings.
 
     Raises:
         TypeError: Something is no document.
@@ -65,6 +69,7 @@ def _read(document: Any, place: int) -> Entry | Skip:
     uri = uri or made_uri(source, location, text)
     texts, depth = windowed(text, metadata)
     parent = given_text(metadata, "parent_id", "parent")
+    code = code_of(text, metadata)
     return Entry(
         uri=uri,
         texts=texts,
@@ -72,13 +77,28 @@ def _read(document: Any, place: int) -> Entry | Skip:
         metadata=metadata,
         resource_uri=source or uri,
         location=location,
-        resource_type=given_text(metadata, "resource_type") or "document",
+        resource_type=given_text(metadata, "resource_type") or type_of(code),
         tier=given_tier(metadata),
         title=given_text(metadata, "title"),
         parent=parent if parent != uri else None,
         links=given_links(metadata),
         created_at=given_time(metadata),
+        code=code,
     )
+
+
+def code_of(text: str, metadata: Mapping[Any, Any]) -> CodeText | None:
+    """What a text is searched by, if the metadata name a file of code that it stands in."""
+    path = given_text(metadata, "path", "file_path", "source")
+    if not is_code(path):
+        return None
+    name = given_text(metadata, "qualname", "qualified_name")
+    return read_code(text, path=path, title=given_text(metadata, "title"), name=name)
+
+
+def type_of(code: CodeText | None) -> str:
+    """The kind of resource that a text is, by the path it stands in (ruling M4)."""
+    return resource_type(code.fields["path"]) if code else "document"
 
 
 def place_in_source(metadata: Mapping[Any, Any]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from acms_adapters.indexing.code_text import CodeText
 from acms_adapters.indexing.parts import WHOLE_TOKENS, rough_tokens, split_parts
 from acms_adapters.indexing.prose import first_line_of, prose_outline
 from acms_adapters.indexing.report import Skip
@@ -25,7 +26,7 @@ from acms_adapters.models.base import as_utc, repair_text
 from acms_adapters.models.fragment import MAX_DEPTH
 from acms_adapters.models.surplus import nest_surplus
 
-FORMAT = "entry-1:"
+FORMAT = "entry-2:"
 """How every entry's hash begins; another one makes all of them be written anew."""
 
 
@@ -42,6 +43,7 @@ class Entry:
         has_children: Whether what it holds is there as nodes of their own.
         ties: Edges that touch it.
         links: Names of what it links to.
+        code: What it is searched by, where it is code.
     """
 
     uri: str
@@ -58,6 +60,7 @@ class Entry:
     ties: tuple[Edge, ...] = ()
     links: tuple[str, ...] = ()
     created_at: datetime | None = None
+    code: CodeText | None = None
 
     @property
     def text(self) -> str:
@@ -84,7 +87,11 @@ def to_resource(entry: Entry) -> IndexedResource:
     text = entry.text
     is_long = rough_tokens(text) > WHOLE_TOKENS
     node = _node(entry, [part.text for part in split_parts(text)] if is_long else [text])
-    parts = part_nodes(node, text, names=Names(entry.uri)) if is_long else []
+    parts = (
+        part_nodes(node, text, names=Names(entry.uri), is_prose=entry.code is None)
+        if is_long
+        else []
+    )
     edges = [
         *containment([node, *parts]),
         *sequence(part.uko_node for part in parts),
@@ -102,9 +109,9 @@ def to_resource(entry: Entry) -> IndexedResource:
 
 
 def _node(entry: Entry, pieces: Sequence[str]) -> IndexedNode:
-    text, depth = entry.text, entry.searched_depth
+    text, depth, code = entry.text, entry.searched_depth, entry.code
     first = first_line_of(text)
-    outlines = {0: first, 4: prose_outline(first, pieces)}
+    outlines = code.renderings if code else {0: first, 4: prose_outline(first, pieces)}
     below = {
         at: outline
         for at, outline in outlines.items()
@@ -119,11 +126,10 @@ def _node(entry: Entry, pieces: Sequence[str]) -> IndexedNode:
         location=entry.location,
         resource_type=entry.resource_type,
         parent=entry.parent,
-        names=(entry.title,) if entry.title else (),
-        fields={
-            "title": entry.title,
-            "body": text if is_whole else outlines[4],
-        },
+        names=code.names if code else (entry.title,) if entry.title else (),
+        fields=code.fields
+        if code
+        else {"title": entry.title, "body": text if is_whole else outlines[4]},
         renderings=renderings,
         searched_depth=depth if is_whole else outline_depth(renderings),
         metadata=nest_surplus(entry.metadata),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from acms_adapters.indexing.documents import windowed
+from acms_adapters.indexing.documents import code_of, type_of, windowed
 from acms_adapters.indexing.entries import (
     Entry,
     given_links,
@@ -50,6 +50,7 @@ def _read(node: Any, place: int, known: set[str]) -> Entry | Skip:
     related = _related(node)
     source, parent = next(iter(related["source"]), ""), next(iter(related["parent"]), None)
     texts, depth = windowed(text, metadata)
+    code = code_of(text, metadata)
     return Entry(
         uri=uri,
         texts=texts,
@@ -57,7 +58,7 @@ def _read(node: Any, place: int, known: set[str]) -> Entry | Skip:
         metadata=metadata,
         resource_uri=source or uri,
         location=_location(node),
-        resource_type=given_text(metadata, "resource_type") or "document",
+        resource_type=given_text(metadata, "resource_type") or type_of(code),
         tier=given_tier(metadata),
         title=given_text(metadata, "title", "document_title", "section", "header_path"),
         parent=parent or source or None,
@@ -65,6 +66,7 @@ def _read(node: Any, place: int, known: set[str]) -> Entry | Skip:
         ties=tuple(_ties(uri, related)),
         links=given_links(metadata),
         created_at=given_time(metadata),
+        code=code,
     )
 
 

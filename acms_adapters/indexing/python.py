@@ -79,7 +79,10 @@ class _Writer:
             lines=(definition.first + 1, max(definition.end, 1)),
             parent=parent,
             names=self._names(definition),
-            fields=self._fields(definition),
+            fields={
+                **searched_fields(definition, self.lines),
+                "name": definition.name or self.source.module,
+            },
             renderings=renderings,
             is_container=definition.is_container,
             metadata={QUALNAME_KEY: definition.name or self.source.module},
@@ -108,25 +111,24 @@ class _Writer:
         yield definition.name
         yield f"{module}.{definition.name}".lstrip(".")
 
-    def _fields(self, definition: Definition) -> dict[str, str]:
-        """Searched text (ruling B9); what stands in members is left to them, signatures aside."""
-        lines = self.lines
-        header = [i for node in _syntax(definition) for i in header_lines(node, lines)]
-        doc = [i for node in definition.syntax for i in docstring_lines(node)]
-        doc += definition.comments
-        inside = {i for member in definition.members for i in range(member.first, member.end)}
-        taken = {*header, *doc, *inside}
-        signature = [lines[i] for i in header]
-        for member in definition.members:
-            shown = shown_lines(member, SIGNATURES, lines)
-            signature.extend(shown[i] for i in sorted(shown))
-        body = [lines[i] for i in range(definition.first, definition.end) if i not in taken]
-        return {
-            "name": definition.name or self.source.module,
-            "signature": "".join(signature).strip(),
-            "doc": "".join(lines[i] for i in sorted(set(doc))).strip(),
-            "body": "".join(body).strip(),
-        }
+
+def searched_fields(definition: Definition, lines: Sequence[str]) -> dict[str, str]:
+    """Searched text (ruling B9); what stands in members is left to them, signatures aside."""
+    header = [i for node in _syntax(definition) for i in header_lines(node, lines)]
+    doc = [i for node in definition.syntax for i in docstring_lines(node)]
+    doc += definition.comments
+    inside = {i for member in definition.members for i in range(member.first, member.end)}
+    taken = {*header, *doc, *inside}
+    signature = [lines[i] for i in header]
+    for member in definition.members:
+        shown = shown_lines(member, SIGNATURES, lines)
+        signature.extend(shown[i] for i in sorted(shown))
+    body = [lines[i] for i in range(definition.first, definition.end) if i not in taken]
+    return {
+        "signature": "".join(signature).strip(),
+        "doc": "".join(lines[i] for i in sorted(set(doc))).strip(),
+        "body": "".join(body).strip(),
+    }
 
 
 def _syntax(definition: Definition) -> list[DefinitionNode]:
