@@ -7,6 +7,7 @@ BENCHMARKS = (
     ("Indexing a real code base", "bench_index"),
     ("Asking it", "bench_query"),
     ("Fusing", "bench_fusion"),
+    ("Fitting LlamaIndex nodes", "bench_postprocessor"),
     ("The SQLite store at two sizes", "bench_sqlite"),
     ("Evidence by budget, beside other libraries", "bench_evidence"),
 )
