@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from acms_adapters.backends.sqlite.schema import prepare
+from acms_adapters.backends.sqlite.schema import check_owner, prepare
 from acms_adapters.errors import BackendError, StoreError, StoreLockedError
 
 Functions = dict[str, tuple[int, Callable[..., Any]]]
@@ -64,6 +64,7 @@ class Database:
         with self._translated():
             first = self._open()
             if path is not None and not read_only:
+                check_owner(first.connection, self.name, may_be_empty=True)
                 _write_ahead(first.connection)
             prepare(first.connection, name=self.name, read_only=read_only)
             if path is None:

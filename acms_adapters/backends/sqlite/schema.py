@@ -105,7 +105,7 @@ def prepare(connection: sqlite3.Connection, *, name: str, read_only: bool) -> No
             was analysed in another way.
     """
     if read_only:
-        _check_owner(connection, name, may_be_empty=False)
+        check_owner(connection, name, may_be_empty=False)
     else:
         _create_or_lift(connection, name)
     version = _read(connection, "schema_version")
@@ -124,7 +124,7 @@ def prepare(connection: sqlite3.Connection, *, name: str, read_only: bool) -> No
 def _create_or_lift(connection: sqlite3.Connection, name: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _check_owner(connection, name, may_be_empty=True):
+        if check_owner(connection, name, may_be_empty=True):
             _run(connection, _TABLES)
             connection.executemany(
                 "INSERT INTO meta VALUES (?, ?)",
@@ -142,7 +142,7 @@ def _create_or_lift(connection: sqlite3.Connection, name: str) -> None:
         raise
 
 
-def _check_owner(connection: sqlite3.Connection, name: str, *, may_be_empty: bool) -> bool:
+def check_owner(connection: sqlite3.Connection, name: str, *, may_be_empty: bool) -> bool:
     """Whether the file is empty; errors where it is not ours or too new."""
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     if mark != APPLICATION_ID:
