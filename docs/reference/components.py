@@ -8,23 +8,29 @@ from describing import Option, entries, first_sentence, introduction, methods, o
 
 from acms_adapters import (
     ACMSPipeline,
+    BackendSet,
     ContextBudget,
     ContextFragment,
     ContextPayload,
     ContextRequest,
+    ContextStore,
+    ContextStrategy,
     CoordinationResult,
     CoordinatorConfig,
     Decision,
     Edge,
+    Embedder,
     FragmentProvenance,
     FusionConfig,
     FusionEngine,
     FusionResult,
+    GraphBackend,
     Ledger,
     LedgerEntry,
     Plan,
     PlanContext,
     Rendering,
+    RenderingSource,
     ScorerWeights,
     SearchHit,
     SkeletonCompressorService,
@@ -36,6 +42,10 @@ from acms_adapters import (
     StrategyOptions,
     StrategyRegistry,
     StrategyResult,
+    TemporalBackend,
+    TextBackend,
+    TokenCounter,
+    VectorBackend,
 )
 from acms_adapters.config import facades
 from acms_adapters.pipeline import (
@@ -54,6 +64,7 @@ from acms_adapters.pipeline import (
     StrategySelector,
 )
 from acms_adapters.pipeline.run import Options
+from acms_adapters.protocols import ResolvesNames, SearchesText
 
 NOTE = (
     "Written from the code by `docs/reference/generate.py`; `tests/test_reference.py` fails when "
@@ -133,6 +144,7 @@ COMPONENTS: Mapping[str, tuple[type, ...]] = {
         SpecStrategyAdapter,
         Composition,
     ),
+    "Stores": (ContextStore, BackendSet),
 }
 
 MODELS: Mapping[str, tuple[type, ...]] = {
@@ -147,6 +159,19 @@ MODELS: Mapping[str, tuple[type, ...]] = {
 INSIDE = {"rank", "shares", "options", "breaker", "guards", "deadline", "round", "fit", "of"}
 """Methods that components have for each other."""
 
+PROTOCOLS = (
+    ContextStrategy,
+    TextBackend,
+    VectorBackend,
+    SearchesText,
+    GraphBackend,
+    ResolvesNames,
+    TemporalBackend,
+    RenderingSource,
+    Embedder,
+    TokenCounter,
+)
+
 TITLES = {Options: "Options of assemble"}
 
 
@@ -158,7 +183,12 @@ def components_page() -> str:
         "`acms_adapters`. Keys stand in `[context.strategies]`; where a facade has another default "
         "than a file, [profiles](profiles.md#defaults-that-differ) says why.\n"
     )
-    return intro + "".join(map(_part, COMPONENTS.items()))
+    protocols = (
+        "\n## Protocols\n\nWhat an object must have to serve as one; nothing is inherited. A "
+        "backend may add a coroutine of the same name with an `a` in front.\n"
+    )
+    parts = map(_part, COMPONENTS.items())
+    return intro + "".join(parts) + protocols + "".join(map(_section, PROTOCOLS))
 
 
 def models_page() -> str:
@@ -202,17 +232,25 @@ def _part(part: tuple[str, Iterable[type]]) -> str:
 
 def _section(kind: type) -> str:
     text = f"\n### {TITLES.get(kind, kind.__name__)}\n\n{introduction(kind)}\n"
-    found = options(kind)
+    found = [option for option in _options(kind) if option.name != "carried"]
     if found:
         text += "\n" + _table(found, KEYS.get(kind, {}))
+    members = [*methods(kind)]
+    if kind in PROTOCOLS:
+        members = [*entries(kind.__doc__ or "", "Attributes").items(), *members]
     rows = [
         f"| `{called}` | {said} |"
-        for called, said in methods(kind)
+        for called, said in members
         if said and called.partition("(")[0] not in INSIDE
     ]
     if rows:
         text += "\n| has | |\n|---|---|\n" + "\n".join(rows) + "\n"
     return text
+
+
+def _options(kind: type) -> list[Option]:
+    # a store is opened, and a protocol is no class to make objects of
+    return [] if kind is ContextStore or kind in PROTOCOLS else options(kind)
 
 
 def _table(found: Iterable[Option], keys: Mapping[str, str]) -> str:
