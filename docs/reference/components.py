@@ -159,6 +159,8 @@ MODELS: Mapping[str, tuple[type, ...]] = {
 INSIDE = {"rank", "shares", "options", "breaker", "guards", "deadline", "round", "fit", "of"}
 """Methods that components have for each other."""
 
+SET_BY_THE_PIPELINE = {"carried", "flags", "memo", "now", "seconds"}
+
 PROTOCOLS = (
     ContextStrategy,
     TextBackend,
@@ -232,7 +234,7 @@ def _part(part: tuple[str, Iterable[type]]) -> str:
 
 def _section(kind: type) -> str:
     text = f"\n### {TITLES.get(kind, kind.__name__)}\n\n{introduction(kind)}\n"
-    found = [option for option in _options(kind) if option.name != "carried"]
+    found = [option for option in _options(kind) if option.name not in SET_BY_THE_PIPELINE]
     if found:
         text += "\n" + _table(found, KEYS.get(kind, {}))
     members = [*methods(kind)]
