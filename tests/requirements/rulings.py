@@ -98,7 +98,8 @@ S8.cancelled A cancelled call is no failure.
 S9 Failures are named in the result, and the others answer.
 S9.coordinate `coordinate()` raises for no failing strategy.
 S9.nothing Nothing found is an empty result without failures.
-S9.raised When every strategy failed, `assemble()` raises `NothingAnsweredError`.
+S9.raised When every strategy failed and there is nothing to return, `assemble()` raises
+    `NothingAnsweredError`.
 S9.inherited Where something was inherited or read before, it is returned although every strategy
     failed, and says `degraded`.
 S9.degraded On request it returns an empty payload that says `degraded`.
@@ -197,6 +198,8 @@ B8.writers A second writer waits and then says for whom.
 B8.readonly A folder that may only be read can be read, vectors and all.
 B8.threads Threads get the answers that one thread gets.
 B8.leaks No thread, file or client is left behind.
+B8.migration A store of an older version is lifted with all it holds.
+B8.newer A store of a newer version is refused by name and left untouched.
 B8.full Where there is no room, a write is a clear error and the store is as before.
 B9 The text index has fields of their own weights, and words are stemmed and identifiers split and
     joined.
