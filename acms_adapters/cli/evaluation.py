@@ -90,8 +90,9 @@ def figures_table(result: EvaluationResult) -> Table:
         caption="mean and 95 % interval over the questions",
         title_justify="left",
         caption_justify="left",
+        padding=(0, 0, 0, 1),
     )
-    table.add_column("budget in tokens")
+    table.add_column("budget in tokens", no_wrap=True)
     for budget in result.budgets:
         table.add_column(str(budget.budget), justify="right")
     table.add_row("tokens used", *(f"{budget.tokens.mean:.0f}" for budget in result.budgets))
@@ -105,7 +106,11 @@ def figures_table(result: EvaluationResult) -> Table:
 
 
 def _cell(figure: Figure | None) -> str:
-    return "" if figure is None else f"{figure.mean:.3f} [{figure.low:.2f}, {figure.high:.2f}]"
+    """Short enough for three budgets on a narrow terminal."""
+    if figure is None:
+        return ""
+    low, high = (f"{end:.2f}".removeprefix("0") for end in (figure.low, figure.high))
+    return f"{figure.mean:.3f} [{low} {high}]"
 
 
 def _budgets(text: str) -> list[int]:

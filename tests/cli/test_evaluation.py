@@ -39,8 +39,18 @@ def test_it_prints_one_column_a_budget_and_one_row_a_measure(
     assert "stones: 2 questions, 2 passages" in printed.out
     for row in ("tokens used", "evidence read whole", "answer in context", "nDCG@10"):
         assert row in printed.out
-    assert printed.out.count("1.000 [1.00, 1.00]") >= 4
+    assert printed.out.count("1.000 [1.00 1.00]") >= 4
     assert printed.err == ""
+
+
+def test_three_budgets_fit_a_terminal_of_80_columns(
+    stones: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["eval", stones, "--strategies", "simple-keyword"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert len(rows) == 8
+    assert all(len(row) <= 80 for row in rows)
 
 
 def test_it_writes_json_and_a_plot(stones: str) -> None:
