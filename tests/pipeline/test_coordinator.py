@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -947,6 +948,26 @@ def test_changing_an_answer_changes_neither_the_next_one_nor_the_callers_fragmen
     second = coordinate(coordinator, {}, [strategy], 100, pool)
     assert second.fragments[0].metadata == {"tags": ["own"]}
     assert pool[0].metadata == {"tags": ["own"]}
+
+
+def test_s11_context_variables_of_the_caller_are_seen_while_polled(
+    coordinate: Any, stub: Any
+) -> None:
+    caller: ContextVar[str] = ContextVar("caller", default="nobody")
+    seen: list[str] = []
+
+    def confidence(*_: Any) -> float:
+        seen.append(caller.get())
+        caller.set("strategy")
+        return 0.5
+
+    token = caller.set("mine")
+    try:
+        coordinate(StrategyCoordinator(), {}, [stub("a", confidence), stub("b", confidence)], 100)
+        assert caller.get() == "mine"
+    finally:
+        caller.reset(token)
+    assert seen == ["mine", "mine"]
 
 
 async def test_polling_never_blocks_the_event_loop(stub: Any) -> None:
