@@ -22,7 +22,7 @@ from llama_index.core.storage.docstore import BaseDocumentStore, SimpleDocumentS
 from llama_index.core.vector_stores.types import MetadataFilters
 from llama_index_instrumentation import get_dispatcher
 
-from acms_adapters.errors import BudgetError
+from acms_adapters.errors import BudgetError, RequestError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.llamaindex.candidates import Candidates
 from acms_adapters.llamaindex.events import ContextPackedEvent
@@ -72,6 +72,9 @@ class ACMSRetriever(BaseRetriever):
         verbose: bool = False,
     ) -> None:
         super().__init__(callback_manager, object_map, objects, verbose)
+        if isinstance(pipeline, BaseRetriever) or not hasattr(pipeline, "aassemble"):
+            hint = "; pass the retriever's `pipeline`" if hasattr(pipeline, "pipeline") else ""
+            raise RequestError(f"pipeline must be an ACMSPipeline, not {pipeline!r:.80}{hint}")
         if top_k is not None and (type(top_k) is not int or top_k < 1):
             raise BudgetError(f"top_k must be a whole number >= 1, not {top_k!r}")
         self.budget = ContextBudget.of(max_tokens)
@@ -98,8 +101,15 @@ class ACMSRetriever(BaseRetriever):
             embedder: Anything `as_embedder` reads, such as a LlamaIndex embedding.
             settings: Configuration of the pipeline.
             **fields: Fields of the retriever.
+
+        Raises:
+            TypeError: Something is neither a node nor a document.
         """
         kept = list(nodes)
+        for node in kept:
+            if not isinstance(node, BaseNode):
+                hint = "; pass its `node`" if isinstance(node, NodeWithScore) else ""
+                raise TypeError(f"nodes are nodes or documents, not {node!r:.80}{hint}")
         docstore = SimpleDocumentStore()
         docstore.add_documents(kept, allow_update=True)
         store = ContextStore.in_memory(embedder=embedder)

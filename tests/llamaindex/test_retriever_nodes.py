@@ -309,3 +309,19 @@ def test_a5_the_ledger_reaches_instrumentation_and_assemble(retrieve: Retrieve) 
 def test_a_value_outside_its_range_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         of(manual(1), **fields)
+
+
+def test_nodes_with_scores_and_texts_in_place_of_nodes_are_refused() -> None:
+    scored = NodeWithScore(node=TextNode(text="redis"), score=1.0)
+    with pytest.raises(TypeError, match="pass its `node`"):
+        ACMSRetriever.from_nodes([scored])
+    with pytest.raises(TypeError, match="nodes or documents, not 'redis'"):
+        ACMSRetriever.from_nodes(["redis"])
+
+
+def test_a_retriever_in_place_of_a_pipeline_is_refused() -> None:
+    retriever = ACMSRetriever.from_nodes([TextNode(text="redis")], embedder=None)
+    with pytest.raises(ValueError, match="pass the retriever's `pipeline`"):
+        ACMSRetriever(retriever)
+    with pytest.raises(ValueError, match="must be an ACMSPipeline, not None"):
+        ACMSRetriever(None)
