@@ -105,7 +105,7 @@ class ACMSRetriever(BaseRetriever):
         Raises:
             TypeError: Something is neither a node nor a document.
         """
-        kept = list(nodes)
+        kept: list[Any] = list(nodes)
         for node in kept:
             if not isinstance(node, BaseNode):
                 hint = "; pass its `node`" if isinstance(node, NodeWithScore) else ""
