@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from acms_adapters import ContextStore, Plan, token_counter
-from acms_adapters.cli.app import run
+from acms_adapters.cli.app import app, run
 
 CODE = '''"""Rate limits."""
 
@@ -92,6 +95,23 @@ def test_every_command_prints_json_on_request_and_nothing_else(
         store.backends().temporal.record(Plan(plan_id="plan-1"))
     assert run([*arguments, "--json"]) == 0
     assert key in json.loads(capsys.readouterr().out)
+
+
+def options(command: Any, *path: str) -> Iterator[tuple[str, set[str]]]:
+    """Options of each command below one."""
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from options(below, *path, name)
+    else:
+        yield " ".join(path), {option for given in command.params for option in given.opts}
+
+
+def test_no_command_lacks_the_option_for_json() -> None:
+    """C1.json."""
+    commands = dict(options(get_command(app)))
+    assert set(commands) >= {"index", "assemble", "explain", "strategies", "plan status"}
+    assert set(commands) >= {"project context set", "project context list"}
+    assert [name for name, known in commands.items() if "--json" not in known] == []
 
 
 def test_explain_tables_say_what_went_in_what_stayed_out_and_where_tokens_went(
