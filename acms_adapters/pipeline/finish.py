@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from acms_adapters.models import (
     ContextRequest,
     Ledger,
     LedgerEntry,
+    LeftOut,
     StrategyFailure,
     StrategyResult,
 )
@@ -124,7 +125,7 @@ class Finisher:
         else:
             fused = self._fuse(run, found, run.budget)
         payload = self._payload(run, found, fused, inherited)
-        return self._guarded(run, self._with_preamble(run, payload), found, fused)
+        return self._guarded(run, self._with_preamble(run, payload), found)
 
     def _inherit(
         self, run: Run, fetched: Sequence[ContextFragment], limit: int | None = None
@@ -156,6 +157,7 @@ class Finisher:
             layout=run.options.layout,
             max_fragments=run.options.max_fragments,
             now=run.now,
+            ratings=memo.ratings() if (memo := run.candidates.backends.memo) else None,
             order=run.options.order,
             previous=run.options.previous.fragments if run.options.previous else (),
         )
@@ -171,7 +173,9 @@ class Finisher:
             layout=run.options.layout,
             strategies_used=_contributors(fragments, found.results),
             rendered_tokens=run.counter.count(render(fragments, layout=run.options.layout)),
-            ledger=Ledger(entries=(*found.left_out, *fused.ledger.entries, *inherited.left_out)),
+            ledger=_each_once(
+                (*found.left_out, *fused.ledger.entries, *inherited.left_out), read=fragments
+            ),
             failures=found.failures,
             strategy_stats={r.strategy_name: r.stats for r in found.results if r.stats},
             degraded=found.degraded,
@@ -192,9 +196,7 @@ class Finisher:
             text = text.rpartition("\n")[0]
         return payload
 
-    def _guarded(
-        self, run: Run, payload: ContextPayload, found: Found, fused: FusionResult
-    ) -> ContextPayload:
+    def _guarded(self, run: Run, payload: ContextPayload, found: Found) -> ContextPayload:
         if not payload.is_within_budget:
             outcome = guard_overage(
                 payload.fragments,
@@ -212,7 +214,7 @@ class Finisher:
         answered = sum(result.failure is None for result in found.results)
         metrics = payload_metrics(
             payload,
-            duplicates=fused.dedup_count,
+            duplicates=payload.ledger.by_reason().get(LeftOut.DUPLICATE, 0),
             assembly_time_ms=(time.perf_counter() - run.started) * 1000.0,
             strategy_success_rate=answered / len(found.results) if found.results else 0.0,
         )
@@ -229,6 +231,16 @@ def _counted(
         else fragment.model_copy(update={"token_count": counter.count(fragment.content)})
         for fragment in fragments
     )
+
+
+def _each_once(entries: Iterable[LedgerEntry], *, read: Sequence[ContextFragment]) -> Ledger:
+    """Account for each candidate once, however many strategies found it (ruling F7)."""
+    done = {fragment.fragment_id for fragment in read}
+    once: dict[str, LedgerEntry] = {}
+    for entry in entries:
+        if entry.fragment_id not in done and entry.other != entry.fragment_id:
+            once.setdefault(entry.fragment_id, entry)
+    return Ledger(entries=tuple(once.values()))
 
 
 def _less(budget: ContextBudget, tokens: int) -> ContextBudget:
