@@ -157,7 +157,6 @@ class Finisher:
             layout=run.options.layout,
             max_fragments=run.options.max_fragments,
             now=run.now,
-            ratings=memo.ratings() if (memo := run.candidates.backends.memo) else None,
             order=run.options.order,
             previous=run.options.previous.fragments if run.options.previous else (),
         )
