@@ -159,7 +159,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.delenv("ACMS_STORE", raising=False)
+    for name in ("ACMS_STORE", "ACMS_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.chdir(folder)
     return folder
