@@ -13,10 +13,12 @@ from acms_adapters.llamaindex.media import MediaCounter, has_media, mark, media_
 from acms_adapters.llamaindex.nodes import Wording, related, relevances, resources
 from acms_adapters.models import ContextFragment, FragmentProvenance
 from acms_adapters.models.base import repair_text
-from acms_adapters.models.fragment import MAX_CONTENT_CHARS
+from acms_adapters.models.fragment import MAX_CONTENT_CHARS, content_hash
 from acms_adapters.protocols import TokenCounter
 
-CREATED = datetime.fromtimestamp(0, UTC)  # nodes have no time; a fixed one keeps results reproducible
+CREATED = datetime.fromtimestamp(
+    0, UTC
+)  # nodes have no time; a fixed one keeps results reproducible
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def _fragments(
     for at, (scored, wording, sign, relevance, resource) in enumerate(columns):
         text = wording.full + sign
         uri = repair_text(scored.node.node_id) or f"node:{at}"
-        if texts.setdefault(uri, text) != text:
+        known = texts.setdefault(uri, text)
+        if known != text and content_hash(known) != content_hash(text):
             uri = f"{uri}#{at}"  # one id and two texts are two things (ruling F8)
         fragments.append(
             ContextFragment(

@@ -28,8 +28,6 @@ from acms_adapters.testing import (
     VectorBackendCompliance,
 )
 
-ladybug = pytest.importorskip("ladybug")
-
 
 def texts_of(documents: Sequence[SearchHit]) -> Callable[[Sequence[str]], Mapping[str, SearchHit]]:
     """What is kept beside a graph store; nobody shares its metadata."""
@@ -92,6 +90,7 @@ class TestLadybugGraph(GraphBackendCompliance):
     def make_backend(
         self, documents: Sequence[SearchHit], edges: Sequence[Edge]
     ) -> PropertyGraphBackend:
+        ladybug = pytest.importorskip("ladybug")
         from llama_index.graph_stores.ladybug import LadybugPropertyGraphStore
 
         # each database reserves as much of the address space as it may ever become large

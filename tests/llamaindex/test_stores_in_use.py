@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from llama_index.core.graph_stores.types import (
     KG_NODES_KEY,
     KG_RELATIONS_KEY,
     EntityNode,
+    PropertyGraphStore,
     Relation,
 )
 from llama_index.core.indices.property_graph import ImplicitPathExtractor
@@ -291,8 +293,7 @@ class Facts(TransformComponent):
         return nodes
 
 
-@pytest.fixture(scope="module")
-def index() -> PropertyGraphIndex:
+def made(store: PropertyGraphStore) -> PropertyGraphIndex:
     nodes = text_nodes()
     for one, other in pairwise(nodes):
         one.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=other.node_id)
@@ -301,8 +302,36 @@ def index() -> PropertyGraphIndex:
         llm=MockLLM(),
         kg_extractors=[Facts(), ImplicitPathExtractor()],
         embed_kg_nodes=False,
-        property_graph_store=SimplePropertyGraphStore(),
+        property_graph_store=store,
     )
+
+
+@pytest.fixture(scope="module")
+def index() -> PropertyGraphIndex:
+    return made(SimplePropertyGraphStore())
+
+
+def test_a_property_graph_index_in_a_real_database_is_walked_as_it_is(tmp_path: Path) -> None:
+    ladybug = pytest.importorskip("ladybug")
+    from llama_index.graph_stores.ladybug import LadybugPropertyGraphStore
+
+    database = ladybug.Database(
+        str(tmp_path / "graph"), buffer_pool_size=64 << 20, max_db_size=1 << 30
+    )
+    store = LadybugPropertyGraphStore(database, use_vector_index=False)
+    graph = PropertyGraphBackend(made(store))
+    assert links(graph.neighbors(["Lamp House"])) == {
+        ("Lamp House", "STANDS_AT", "Lighthouse"),
+        ("lamp", "mentions", "Lamp House"),
+    }
+    assert ("tide", "mentions", "Lighthouse") in links(graph.neighbors(["tide"], direction="out"))
+    assert graph.resolve("the boat house") == [("Boat House", 1), ("boat", 1)]
+    pipeline = ACMSPipeline(backends={"graph": graph})
+    request = ContextRequest(query="what is in the boat house?", breadth=1)
+    payload = pipeline.assemble(request, budget=200, strategy="breadth-depth-navigator")
+    assert payload.fragments[0].content == TEXTS["boat"]
+    store.connection.close()
+    database.close()
 
 
 def test_a_property_graph_index_is_walked_as_it_is(index: PropertyGraphIndex) -> None:
