@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from llama_index.core.agent.workflow import AgentOutput, FunctionAgent
@@ -61,7 +62,7 @@ class ACMSFunctionAgent(FunctionAgent):
         """Take a step with the context of the turn in front."""
         context = await self._context(ctx, llm_input)
         given = await asyncio.to_thread(self._with_context, llm_input, tools, context)
-        return await super().take_step(ctx, given, tools, memory)
+        return await super().take_step(ctx, in_one(given), tools, memory)
 
     async def _context(
         self, ctx: AgentContext, messages: Sequence[ChatMessage]
@@ -133,6 +134,20 @@ def in_system(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
         text = without_blocks("\n".join(texts))
         blocks = [TextBlock(text=f"{text}{_GAP}{block}" if text else block)]
     return [system.model_copy(update={"blocks": blocks}), *messages[1:]]
+
+
+def in_one(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Messages whose leading system messages, such as the agent's and the memory's, are one."""
+    leading = [*takewhile(lambda message: message.role == MessageRole.SYSTEM, messages)]
+    if len(leading) < 2:
+        return [*messages]
+    blocks = [*leading[0].blocks]
+    for message in leading[1:]:
+        blocks += [TextBlock(text=_GAP), *message.blocks]
+    if texts := [block.text for block in blocks if isinstance(block, TextBlock)]:
+        others = [block for block in blocks if not isinstance(block, TextBlock)]
+        blocks = [TextBlock(text="".join(texts)), *others]
+    return [leading[0].model_copy(update={"blocks": blocks}), *messages[len(leading) :]]
 
 
 def _size(

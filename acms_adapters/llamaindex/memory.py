@@ -34,7 +34,8 @@ class ACMSMemoryBlock(BaseMemoryBlock[str]):
     """Reads, at each turn, context for the last message, and remembers what left the conversation.
 
     The text is one fenced block (ruling A3), most important fragments first. When the memory is
-    short of tokens, the last fragments go one by one before the block goes.
+    short of tokens, the last fragments go one by one before the block goes. The framework's memory
+    puts it into a system message behind the agent's own; an `ACMSFunctionAgent` reads both in one.
 
     Attributes:
         name: Name of the block; it stands around the text as a tag.

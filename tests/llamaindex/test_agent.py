@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
-from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.workflow import Context
 
 from acms_adapters import ContextPayload, ContextStore, token_counter
-from acms_adapters.llamaindex import ACMSFunctionAgent, hand_over
+from acms_adapters.llamaindex import ACMSFunctionAgent, ACMSMemoryBlock, hand_over
 from acms_adapters.llamaindex.agent import in_system
 from acms_adapters.pipeline.fencing import FENCE, fenced
 
@@ -147,3 +147,22 @@ def test_other_parts_of_a_system_message_stay() -> None:
 def test_a_value_outside_its_range_is_refused(scripted: Any, fields: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="max_tokens|ratio"):
         ACMSFunctionAgent(name="a", llm=scripted.says("a", "ok"), **fields)
+
+
+@pytest.mark.parametrize("prompt", [None, "SYSTEM"])
+async def test_what_a_memory_brings_stands_in_the_one_leading_system_message_a3(
+    scripted: Any, store: ContextStore, prompt: str | None
+) -> None:
+    agent = ACMSFunctionAgent(
+        name="reader", system_prompt=prompt, llm=scripted.says("reader", "At dusk.")
+    )
+    block = ACMSMemoryBlock(store=store, max_tokens=300)
+    memory = Memory.from_defaults(memory_blocks=[block])
+    await agent.run(user_msg="When is the lamp lit?", memory=memory)
+    (sent,) = scripted.seen["reader"]
+    assert [message.role.value for message in sent] == ["system", "user"]
+    system = sent[0].content or ""
+    assert system.startswith(prompt or "")
+    assert system.count(f"<{FENCE}>") == 1
+    assert "at dusk" in system
+    assert sent[1].content == "When is the lamp lit?"
