@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Self
+from collections.abc import Iterable
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 from ulid import ULID
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models.base import (
     FrozenModel,
     Metadata,
@@ -104,6 +106,21 @@ class ContextFragment(FrozenModel):
     def key(self) -> tuple[str, str]:
         """What makes two fragments duplicates: node and content hash (ruling F1)."""
         return (self.uko_node, self.content_hash)
+
+
+def as_fragments(values: Iterable[Any], name: str = "fragments") -> tuple[ContextFragment, ...]:
+    """What a caller gave as fragments.
+
+    Raises:
+        RequestError: It is no collection, or something in it is no fragment.
+    """
+    if isinstance(values, Iterable):
+        given = tuple(values)
+        wrong = [value for value in given if not isinstance(value, ContextFragment)]
+        if not wrong:
+            return given
+        values = wrong[0]
+    raise RequestError(f"{name} must be ContextFragment objects, not {values!r:.200}")
 
 
 def detached(fragment: ContextFragment) -> ContextFragment:

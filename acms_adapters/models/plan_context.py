@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models.base import FrozenModel, Metadata, Text
 from acms_adapters.models.fragment import Score
 
@@ -28,6 +32,20 @@ class PlanContext(FrozenModel):
     focus_nodes: tuple[str, ...] = ()
     skeleton_ratio: Score | None = None
     metadata: Metadata = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: PlanContext | Mapping[str, Any]) -> PlanContext:
+        """Read a plan context: itself or a mapping of its fields.
+
+        Raises:
+            RequestError: It is neither.
+            ValueError: A field is unknown or outside its range.
+        """
+        if isinstance(value, PlanContext):
+            return value
+        if not isinstance(value, Mapping):
+            raise RequestError(f"a plan context is a PlanContext or a mapping, not {value!r:.200}")
+        return cls(**value)
 
     def distance(self, plan_id: str | None) -> int | None:
         """Steps from this plan up to `plan_id`: 0 for itself; None if it is no ancestor."""

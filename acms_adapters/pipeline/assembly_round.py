@@ -66,9 +66,7 @@ class Question:
         asked = ContextRequest.of(request)
         if plan_context is None:
             plan_context = asked.plan_context or PlanContext(plan_id=asked.plan_id)
-        plan = (
-            plan_context if isinstance(plan_context, PlanContext) else PlanContext(**plan_context)
-        )
+        plan = PlanContext.of(plan_context)
         return cls(request=asked, backends=BackendSet.of(backends), plan_context=plan)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from acms_adapters.models import (
     Plan,
     PlanContext,
 )
+from acms_adapters.models.fragment import as_fragments
 
 _POSITIONAL = ("plan_id", "fragments", "budget", "strategy", "request")
 _NAMED = (*_POSITIONAL, "plan", "request_or_query")
@@ -66,7 +67,7 @@ def read_call(positional: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     return Call(
         request=request,
         budget=request.budget if budget is None else ContextBudget.of(budget),
-        candidates=None if fragments is None else _fragments(fragments),
+        candidates=None if fragments is None else as_fragments(fragments),
         strategy=arguments.get("strategy"),
         plan_context=plan_context,
     )
@@ -98,14 +99,6 @@ def _hint(name: str) -> str:
         return f"; it is a field of the request: ContextRequest({name}=...)"
     near = difflib.get_close_matches(name, (*_NAMED, *ContextRequest.model_fields), n=1)
     return f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(_NAMED)})"
-
-
-def _fragments(fragments: Iterable[Any]) -> tuple[ContextFragment, ...]:
-    found = tuple(fragments)
-    for fragment in found:
-        if not isinstance(fragment, ContextFragment):
-            raise RequestError(f"fragments must be ContextFragment objects, not {fragment!r}")
-    return found
 
 
 def _plan_context(plan: Any, plan_id: str | None, request: ContextRequest) -> PlanContext:

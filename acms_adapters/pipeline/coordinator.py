@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from acms_adapters.models import ContextBudget, ContextFragment, ContextRequest, PlanContext
+from acms_adapters.models.fragment import as_fragments
 from acms_adapters.pipeline.assembly_round import Question
 from acms_adapters.pipeline.coordination import Coordination, Parts, Strategies
 from acms_adapters.pipeline.coordinator_config import CoordinationResult, CoordinatorConfig
@@ -95,7 +96,7 @@ class StrategyCoordinator:
         named: str | None,
     ) -> Coordination:
         available = BackendSet.of(backends)
-        candidates = tuple(fragments)
+        candidates = as_fragments(fragments)
         if candidates:
             available = available.with_(candidates=candidates)
         return Coordination(

@@ -20,7 +20,7 @@ from acms_adapters.models import (
     Tier,
 )
 from acms_adapters.models.estimate import estimate_tokens
-from acms_adapters.models.fragment import MAX_DEPTH
+from acms_adapters.models.fragment import MAX_DEPTH, as_fragments
 from acms_adapters.pipeline.ranking import Place, place, preference, without
 from acms_adapters.pipeline.renderings import Count, rerendered, tokens_of
 from acms_adapters.protocols import RenderingSource
@@ -143,7 +143,7 @@ def resolve_depths(
 ) -> Resolution:
     """Choose one rendering of each node at a location; see `DetailDepthResolver`."""
     choice = _Choice(rules, available, request, renderings if request else None, count)
-    candidates = tuple(fragments)
+    candidates = as_fragments(fragments)
     resolution = Resolution(candidates)
     if len({fragment.uko_node for fragment in candidates}) < len(candidates):
         resolution = _settled(candidates, choice)

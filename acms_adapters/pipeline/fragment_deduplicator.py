@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
+from acms_adapters.models.fragment import as_fragments
 from acms_adapters.pipeline.ranking import Digests, preference, provenance_key, without
 
 DedupStrategy = Literal["highest_relevance", "first_seen", "most_recent"]
@@ -74,7 +75,7 @@ def deduplicate(
         ValueError: `strategy` is unknown.
     """
     choose = _CHOICES[_checked(strategy)]
-    candidates = tuple(fragments)
+    candidates = as_fragments(fragments)
     nodes = Counter([fragment.uko_node for fragment in candidates])
     if len(nodes) == len(candidates):
         return Deduplication(candidates)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from acms_adapters.models import TIERS, ContextFragment
+from acms_adapters.models.fragment import as_fragments
 
 OrderStrategy = Literal[
     "relevance", "recency", "tier-relevance", "custom", "edges", "cache-stable", "as-given"
@@ -43,7 +44,7 @@ class FragmentOrderer:
     ) -> list[ContextFragment]:
         """The same fragments in reading order."""
         return order(
-            tuple(fragments),
+            as_fragments(fragments),
             self._strategy if strategy is None else strategy,
             key=self._key,
             previous=self._previous,

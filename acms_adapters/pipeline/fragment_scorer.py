@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from acms_adapters.models import ContextFragment, ContextRequest, PlanContext, Tier
 from acms_adapters.models.base import FrozenModel, as_utc
+from acms_adapters.models.fragment import as_fragments
 from acms_adapters.pipeline.ranking import Scored, packing_order
 
 TIER_VALUES: Mapping[Tier, float] = {"hot": 1.0, "warm": 0.5, "cold": 0.0}
@@ -74,7 +75,7 @@ class FragmentScorer:
         Age is measured from the request's `as_of`, else from the newest fragment.
         """
         scored = score(
-            tuple(fragments),
+            as_fragments(fragments),
             self._weights,
             plan_context=read_plan(plan_context),
             request=ContextRequest.of(request),
@@ -84,7 +85,7 @@ class FragmentScorer:
 
 def read_plan(value: PlanContext | Mapping[str, Any] | None) -> PlanContext | None:
     """Read a plan context: itself, a mapping of its fields (ruling M5), or none."""
-    return value if value is None or isinstance(value, PlanContext) else PlanContext(**value)
+    return None if value is None else PlanContext.of(value)
 
 
 def score(

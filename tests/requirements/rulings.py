@@ -32,6 +32,7 @@ M5.decisions Recording a decision gives another plan and leaves the first as it 
 M5.cli `as_cli_dict()` is JSON and shows the receipt under `skeleton`.
 M5.stored Plans and decisions come back from the temporal store with all they hold.
 M6 Values outside their range are refused by the constructor, by name.
+M6.given What is no fragment, plan context or request is refused by name before any work is done.
 M6.long Text longer than a fragment may be is split, and every part can be found.
 M6.surplus Metadata beyond 64 entries are nested under one key and come back intact.
 M7 Scores of backends are mapped into [0, 1] and keep their order.

@@ -1,0 +1,48 @@
+"""What is no fragment, plan or request is refused by name wherever it is given."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acms_adapters import ACMSPipeline, ContextRequest, FusionEngine, StrategyCoordinator
+from acms_adapters.pipeline import (
+    DetailDepthResolver,
+    FragmentDeduplicator,
+    FragmentOrderer,
+    FragmentScorer,
+)
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "assemble": lambda given: ACMSPipeline().assemble("plan", given, 100),
+    "coordinate": lambda given: StrategyCoordinator().coordinate({}, [], 100, given),
+    "deduplicate": lambda given: FragmentDeduplicator().deduplicate(given),
+    "resolve": lambda given: DetailDepthResolver().resolve(given, 100, ContextRequest()),
+    "score": lambda given: FragmentScorer().score(given),
+    "order": lambda given: FragmentOrderer().order(given),
+}
+
+
+@pytest.mark.parametrize("given", [7, "text", ["text"], [None], [{"uko_node": "a"}]], ids=repr)
+@pytest.mark.parametrize("call", CALLS)
+def test_m6_what_is_no_fragment_is_refused_by_name(call: str, given: Any) -> None:
+    """M6.given."""
+    with pytest.raises(ValueError, match="must be ContextFragment objects, not"):
+        CALLS[call](given)
+
+
+@pytest.mark.parametrize("plan", [7, "plan", ["plan"]], ids=repr)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda plan: StrategyCoordinator().coordinate({}, [], 100, plan_context=plan),
+        lambda plan: FusionEngine().fuse([], 100, plan_context=plan),
+        lambda plan: FragmentScorer().score([], plan),
+    ],
+)
+def test_m6_what_is_no_plan_context_is_refused_by_name(
+    call: Callable[[Any], Any], plan: Any
+) -> None:
+    """M6.given."""
+    with pytest.raises(ValueError, match="a plan context is a PlanContext or a mapping, not"):
+        call(plan)
