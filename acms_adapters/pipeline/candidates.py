@@ -16,7 +16,7 @@ from acms_adapters.models import (
     LeftOut,
     SearchHit,
 )
-from acms_adapters.protocols import BackendSet, Embedder
+from acms_adapters.protocols import BackendSet, Embedder, RenderingSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,13 @@ class Candidates:
     Attributes:
         groups: Search name to the fragments of one node at one place, deepest first.
         backends: A set in which the groups can be searched by those names.
+        renderings: Other depths of what was found. An index of the groups has none: it knows
+            them by their search names, and all depths there are were brought along.
     """
 
     groups: dict[str, tuple[ContextFragment, ...]]
     backends: BackendSet
+    renderings: RenderingSource | None
 
     def found(self, fragments: Iterable[ContextFragment]) -> tuple[ContextFragment, ...]:
         """Translate what strategies found into the caller's own fragments, each once.
@@ -81,12 +84,12 @@ def searchable(
     Backends that `base` already has are used as they are and the fragments only come along.
     """
     if fragments is None:
-        yield Candidates({}, base)
+        yield Candidates({}, base, base.renderings)
         return
     groups = _grouped(fragments)
     brings_own = any(base.has(name) for name in ("text", "vector", "graph", "temporal"))
     if brings_own:
-        yield Candidates(groups, base.with_(candidates=fragments))
+        yield Candidates(groups, base.with_(candidates=fragments), base.renderings)
         return
     with SQLiteStore(None) as store:
         with store.transaction():
@@ -97,7 +100,7 @@ def searchable(
         )
         if embedder is not None and groups:
             backends = backends.with_(vector=_vectors(groups, store, embedder), embedder=embedder)
-        yield Candidates(groups, backends)
+        yield Candidates(groups, backends, base.renderings)
 
 
 def _vectors(
@@ -118,11 +121,12 @@ def _grouped(fragments: tuple[ContextFragment, ...]) -> dict[str, tuple[ContextF
     for fragment in fragments:
         places.setdefault((fragment.uko_node, fragment.provenance.location), []).append(fragment)
     groups: dict[str, tuple[ContextFragment, ...]] = {}
-    for (node, place), members in places.items():
+    for (node, place), members in sorted(places.items()):  # the order of arrival decides nothing
         depths = {member.detail_depth for member in members}
         # the same depth twice cannot be two renderings of one text
         apart = len(depths) < len(members)
-        for cluster in [[member] for member in members] if apart else [members]:
+        alone = [[member] for member in sorted(members, key=lambda f: (f.detail_depth, f.content))]
+        for cluster in alone if apart else [members]:
             name = node
             while name in groups:
                 name = f"{name}#{place or 'candidate'}-{len(groups)}"
