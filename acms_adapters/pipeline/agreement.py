@@ -14,6 +14,7 @@ def agree(
     weights: Mapping[str, float],
     *,
     among: Iterable[ContextFragment] = (),
+    ratings: Mapping[str, Mapping[str, float]] | None = None,
 ) -> tuple[ContextFragment, ...]:
     """Give each node the relevance of the summed evidence of the strategies that found it.
 
@@ -28,10 +29,15 @@ def agree(
         fragments: Fragments to rate.
         weights: Weight by strategy name.
         among: Fragments whose provenance counts as well, such as duplicates folded away.
+        ratings: By strategy and node, what it would have said of nodes that it did not deliver;
+            counts also where it speaks against them.
     """
     rated = tuple(fragments)
     found = _scores((*rated, *among))
-    combined = {where: _combined(scores, weights) for where, scores in found.items()}
+    combined = {
+        where: _combined(scores, weights, _unsaid(where[0], scores, weights, ratings or {}))
+        for where, scores in found.items()
+    }
     return tuple(
         fragment
         if (relevance := combined.get(place(fragment), fragment.relevance_score))
@@ -52,13 +58,29 @@ def _scores(fragments: Iterable[ContextFragment]) -> dict[Place, dict[str, float
     return found
 
 
-def _combined(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def _unsaid(
+    node: str,
+    scores: Mapping[str, float],
+    weights: Mapping[str, float],
+    ratings: Mapping[str, Mapping[str, float]],
+) -> float:
+    """Evidence of strategies that did not deliver a node and still know something of it."""
+    if not scores.keys() & weights.keys():
+        return 0.0
+    return sum(
+        weights[name] * to_evidence(nodes[node])
+        for name, nodes in sorted(ratings.items())
+        if name in weights and name not in scores and node in nodes
+    )
+
+
+def _combined(scores: Mapping[str, float], weights: Mapping[str, float], unsaid: float) -> float:
     # sorted, because a sum of floats depends on its order
     evidence = [
         weights[name] * max(0.0, to_evidence(score))
         for name, score in sorted(scores.items())
         if name in weights
     ]
-    added = [to_relevance(sum(evidence))] if evidence else []
+    added = [to_relevance(sum(evidence) + unsaid)] if evidence else []
     alone = [score for name, score in scores.items() if name not in weights]
     return max((*added, *alone))

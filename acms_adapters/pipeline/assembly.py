@@ -31,7 +31,7 @@ from acms_adapters.pipeline.setup import (
     skeleton_compressor,
 )
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
-from acms_adapters.protocols import BackendSet
+from acms_adapters.protocols import BackendSet, RequestMemo
 from acms_adapters.registry import StrategyRegistry
 from acms_adapters.tokens import token_counter
 
@@ -139,7 +139,7 @@ class ACMSPipeline:
         counter = token_counter(call.request.tokenizer or self._counter)
         assembled_at = as_utc(self._clock())
         now = call.request.as_of or assembled_at
-        backends = self.backends.with_(counter=counter, now=now)
+        backends = self.backends.with_(counter=counter, now=now, memo=RequestMemo())
         with searchable(
             call.candidates,
             base=backends,

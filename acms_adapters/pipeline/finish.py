@@ -110,8 +110,10 @@ class Finisher:
     def finish(self, run: Run, found: Found) -> ContextPayload:
         """Make the payload; its rendered text is within the budget."""
         log_results(found.results, run.budget.available_tokens)
-        backends = lenient(run.candidates.backends, self._workers)
-        run = replace(run, candidates=replace(run.candidates, backends=backends))
+        found_in = run.candidates
+        asked = found_in.backends.with_(renderings=found_in.renderings)
+        backends = lenient(asked, self._workers)
+        run = replace(run, candidates=replace(found_in, backends=backends))
         found = replace(
             found,
             fragments=_counted(found.fragments, run.counter),
@@ -157,6 +159,7 @@ class Finisher:
             layout=run.options.layout,
             max_fragments=run.options.max_fragments,
             now=run.now,
+            ratings=memo.ratings() if (memo := run.candidates.backends.memo) else None,
             order=run.options.order,
             previous=run.options.previous.fragments if run.options.previous else (),
         )

@@ -15,7 +15,7 @@ from acms_adapters.models import (
     PlanContext,
 )
 from acms_adapters.models.estimate import estimate_tokens
-from acms_adapters.models.fragment import detached
+from acms_adapters.models.fragment import as_fragments, detached
 from acms_adapters.pipeline.agreement import agree
 from acms_adapters.pipeline.budget_packer import Packing, pack
 from acms_adapters.pipeline.detail_depth_resolver import Resolution, resolve_depths
@@ -50,6 +50,7 @@ class _Call:
     arrange: Arrange
     max_fragments: int | None
     now: datetime | None
+    ratings: Mapping[str, Mapping[str, float]]
 
 
 class FusionEngine:
@@ -78,6 +79,7 @@ class FusionEngine:
         order: OrderStrategy | None = None,
         previous: Sequence[ContextFragment] = (),
         now: datetime | None = None,
+        ratings: Mapping[str, Mapping[str, float]] | None = None,
     ) -> FusionResult:
         """Choose what is read.
 
@@ -96,11 +98,12 @@ class FusionEngine:
             previous: Fragments of the previous payload, for the order `cache-stable`.
             now: No fragment counts as newer than this; age is measured from the request's `as_of`
                 or from the newest fragment, never from a clock.
+            ratings: What strategies would have said of nodes they did not deliver; see `agree`.
 
         Raises:
             ValueError: A value is outside its range.
         """
-        pool = (*fragments, *reserve)
+        pool = (*as_fragments(fragments), *as_fragments(reserve, "reserve"))
         arrange = self._arrangement(pool, order, previous)
         available = ContextBudget.of(budget).available_tokens
         if preamble_tokens < 0:
@@ -116,12 +119,13 @@ class FusionEngine:
             arrange=arrange,
             max_fragments=max_fragments,
             now=now,
+            ratings=ratings or {},
         )
         return self._fuse(pool, call)
 
     def _fuse(self, pool: Fragments, call: _Call) -> FusionResult:
         config, digests = self.config, Digests()
-        legible, unique, above = self._candidates(pool, call.request, digests)
+        legible, unique, above = self._candidates(pool, call, digests)
         resolution = resolve_depths(
             above.kept,
             config.depth_rules,
@@ -148,10 +152,10 @@ class FusionEngine:
         )
 
     def _candidates(
-        self, pool: Fragments, request: ContextRequest | None, digests: Digests
+        self, pool: Fragments, call: _Call, digests: Digests
     ) -> tuple[Outcome, Deduplication, Outcome]:
         config = self.config
-        asked = request or ContextRequest()
+        asked = call.request or ContextRequest()
         tiers = config.exclude_tiers if asked.exclude_tiers is None else asked.exclude_tiers
         bound = config.min_relevance if asked.min_relevance is None else asked.min_relevance
         legible = readable(pool, exclude_tiers=tiers)
@@ -163,7 +167,7 @@ class FusionEngine:
         )
         rated = unique.kept
         if config.evidence_weights is not None:
-            rated = agree(rated, config.evidence_weights, among=legible.kept)
+            rated = agree(rated, config.evidence_weights, among=legible.kept, ratings=call.ratings)
         return legible, unique, relevant(rated, min_relevance=bound)
 
     def _pack(self, resolution: Resolution, call: _Call, digests: Digests) -> Packing:

@@ -2,9 +2,11 @@
 
 from acms_adapters.protocols.backend_set import BackendSet
 from acms_adapters.protocols.counting import Embedder, TokenCounter
+from acms_adapters.protocols.memo import RequestMemo
 from acms_adapters.protocols.stores import (
     Direction,
     GraphBackend,
+    RatesNodes,
     RenderingSource,
     ResolvesNames,
     SearchesText,
@@ -20,7 +22,9 @@ __all__ = [
     "Direction",
     "Embedder",
     "GraphBackend",
+    "RatesNodes",
     "RenderingSource",
+    "RequestMemo",
     "ResolvesNames",
     "SearchesText",
     "TemporalBackend",

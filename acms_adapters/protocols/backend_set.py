@@ -9,6 +9,7 @@ from typing import Any
 
 from acms_adapters.models import ContextFragment, StrategyCapabilities
 from acms_adapters.protocols.counting import Embedder, TokenCounter
+from acms_adapters.protocols.memo import RequestMemo
 from acms_adapters.protocols.stores import (
     GraphBackend,
     RenderingSource,
@@ -35,6 +36,7 @@ class BackendSet:
         flags: Names that a mapping of flags declared available, without an object behind them.
         now: The moment of this request, read once (ruling T1); None where nobody set it.
         seconds: How long the strategy that is asked may take; None where nobody counts.
+        memo: What the strategies of this request share; None where each asks for itself.
     """
 
     text: TextBackend | None = None
@@ -48,6 +50,7 @@ class BackendSet:
     flags: frozenset[str] = field(default_factory=frozenset)
     now: datetime | None = None
     seconds: float | None = None
+    memo: RequestMemo | None = None
 
     def has(self, name: str) -> bool:
         """Whether the backend called text, vector, graph or temporal is available."""

@@ -69,6 +69,20 @@ class SearchesText(Protocol):
 
 
 @runtime_checkable
+class RatesNodes(Protocol):
+    """A text or vector backend that can say of given nodes what a search would say of them."""
+
+    def rate(self, question: Any, nodes: Sequence[str]) -> Mapping[str, float]:
+        """Relevance of each of the nodes, on the scale of the backend's own hits.
+
+        Args:
+            question: What a search is given: the words, or the embedding.
+            nodes: Those that are not there, or of which nothing can be said, are left out.
+        """
+        ...
+
+
+@runtime_checkable
 class GraphBackend(Protocol):
     """Walks from node to node."""
 

@@ -22,6 +22,7 @@ from acms_adapters.protocols import BackendSet
 from acms_strategies.arms import (
     Evidence,
     can_embed,
+    complete,
     patience,
     search_near,
     search_words,
@@ -116,7 +117,11 @@ class ArceStrategy(BuiltInStrategy):
         """What the three phases found, by their combined evidence."""
         graph = self.needed(backends.graph, "graph")
         text, near = self._search(request, backends)
-        evidence = _stand_for(weigh(text, near), (*text, *near), self.options.dedup_strategy)
+        evidence = _stand_for(
+            complete(weigh(text, near), text, near, words=question(request), backends=backends),
+            (*text, *near),
+            self.options.dedup_strategy,
+        )
         rated = {node: to_relevance(weight) for node, weight in evidence.weights.items()}
         ignored: tuple[str, ...] = ()
         if self.options.graph_budget_fraction:

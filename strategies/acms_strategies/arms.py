@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,9 +11,12 @@ from typing import Any
 from acms_adapters.errors import StrategyError
 from acms_adapters.models import ContextRequest, SearchHit, StrategyOptions
 from acms_adapters.models.scores import rescale, to_evidence, to_relevance
-from acms_adapters.protocols import BackendSet, SearchesText, VectorBackend
+from acms_adapters.protocols import BackendSet, RatesNodes, SearchesText, VectorBackend
 from acms_strategies.answers import hits
 from acms_strategies.crew import Crew
+
+BY_WORDS, BY_NEARNESS = "simple-keyword", "semantic-embedding"
+"""The strategies that stand for one arm each."""
 
 TEXT_WEIGHT = 0.35
 VECTOR_WEIGHT = 0.65
@@ -21,6 +24,9 @@ VECTOR_WEIGHT = 0.65
 
 Measured as the best sum on questions about code and about encyclopaedia pages alike; scores of
 words spread two to three times as far as those of vectors."""
+
+SHARED_WORDS, SHARED_NEAR = 50, 100
+"""Hits that are asked for at least where several strategies share a search."""
 
 PATIENCE = 0.5
 """Part of a strategy's time that it waits for text and vectors when it asks both."""
@@ -49,10 +55,15 @@ def search_words(
     words: str, request: ContextRequest, backends: BackendSet, *, limit: int
 ) -> list[SearchHit]:
     """Hits of the text backend, best first, with their relevance."""
-    if backends.text is None or not words:
+    text, chosen = backends.text, filters(request)
+    if text is None or not words:
         return []
-    answer = backends.text.search(words, max_results=limit, **filters(request))
-    return _clean(hits(answer, most=limit, source="text"))
+
+    def search(most: int) -> list[SearchHit]:
+        answer = text.search(words, max_results=most, **chosen)
+        return _clean(hits(answer, most=most, source="text"))
+
+    return _once(backends, ("words", words, chosen), search, limit=limit, shared=SHARED_WORDS)
 
 
 def search_near(
@@ -74,20 +85,54 @@ def search_near(
     vector, embedder = backends.vector, backends.embedder
     if vector is None or not words:
         return []
-    options = {"top_k": limit, **filters(request)}
-    if embedder is not None and isinstance(vector, VectorBackend):
-        least = embedder.similarity_threshold if threshold is None else threshold
-        embedded = embedder.embed_query(words)
-        answer = vector.similarity_search(embedded, min_similarity=least, **options)
-        reliability = float(getattr(embedder, "reliability", 1.0))
-        return _clean(hits(answer, most=limit, source="vector"), reliability=reliability)
-    if isinstance(vector, SearchesText):
-        answer = vector.search_text(words, min_similarity=threshold or 0.0, **options)
-        return _clean(hits(answer, most=limit, source="vector"))
-    raise StrategyError("the vector backend needs an embedder in the backend set")
+    chosen = filters(request)
+
+    def search(most: int) -> list[SearchHit]:
+        if embedder is not None and isinstance(vector, VectorBackend):
+            least = embedder.similarity_threshold if threshold is None else threshold
+            answer = vector.similarity_search(
+                _embedded(words, backends), top_k=most, min_similarity=least, **chosen
+            )
+            return _clean(hits(answer, most=most, source="vector"), _reliability(backends))
+        if isinstance(vector, SearchesText):
+            answer = vector.search_text(
+                words, top_k=most, min_similarity=threshold or 0.0, **chosen
+            )
+            return _clean(hits(answer, most=most, source="vector"))
+        raise StrategyError("the vector backend needs an embedder in the backend set")
+
+    key = ("near", words, chosen, threshold)
+    return _once(backends, key, search, limit=limit, shared=SHARED_NEAR)
 
 
-def _clean(found: Sequence[SearchHit], *, reliability: float = 1.0) -> list[SearchHit]:
+def _once(
+    backends: BackendSet,
+    key: object,
+    search: Callable[[int], list[SearchHit]],
+    *,
+    limit: int,
+    shared: int,
+) -> list[SearchHit]:
+    """A search that strategies of one request share; each takes as many hits as it wants."""
+    if backends.memo is None:
+        return search(limit)
+    most = max(limit, shared)
+    return backends.memo.once(repr((key, most)), lambda: search(most))[:limit]
+
+
+def _embedded(words: str, backends: BackendSet) -> Sequence[float]:
+    embedder = backends.embedder
+    assert embedder is not None
+    if backends.memo is None:
+        return embedder.embed_query(words)
+    return backends.memo.once(repr(("embedding", words)), lambda: embedder.embed_query(words))
+
+
+def _reliability(backends: BackendSet) -> float:
+    return float(getattr(backends.embedder, "reliability", 1.0))
+
+
+def _clean(found: Sequence[SearchHit], reliability: float = 1.0) -> list[SearchHit]:
     """The hits with scores in [0, 1] whatever the backend calls a score (ruling M7).
 
     Args:
@@ -163,7 +208,59 @@ def gather(
     if not any(search is not _nothing for search in searches):
         return Evidence()
     text, vector = map(_said, crew.beside(*searches, seconds=seconds, workers=workers))
-    return weigh(text, vector)
+    return complete(weigh(text, vector), text, vector, words=words, backends=backends)
+
+
+def complete(
+    evidence: Evidence,
+    text: Sequence[SearchHit],
+    vector: Sequence[SearchHit],
+    *,
+    words: str,
+    backends: BackendSet,
+) -> Evidence:
+    """Add what each arm says of the nodes that only the other one found.
+
+    A node may be none of the first hits of an arm because it is just below them, or because
+    nothing speaks for it there. Backends that cannot tell say nothing.
+    """
+    weights = dict(evidence.weights)
+    for name, weight, there, ask in (
+        (BY_WORDS, TEXT_WEIGHT, text, rate_words),
+        (BY_NEARNESS, VECTOR_WEIGHT, vector, rate_near),
+    ):
+        known = {hit.uko_node for hit in there}
+        missing = [node for node in weights if node not in known]
+        rated = _try(ask, words, missing, backends) if known and missing else {}
+        for node, relevance in rated.items():
+            weights[node] += weight * to_evidence(relevance)
+        if backends.memo is not None:
+            backends.memo.note_ratings(name, rated)
+    return Evidence(evidence.hits, weights)
+
+
+def rate_words(words: str, nodes: Sequence[str], backends: BackendSet) -> Mapping[str, float]:
+    """Relevance that a search for words would give to nodes, where the backend can tell."""
+    text: object = backends.text
+    return text.rate(words, nodes) if isinstance(text, RatesNodes) else {}
+
+
+def rate_near(words: str, nodes: Sequence[str], backends: BackendSet) -> Mapping[str, float]:
+    """Relevance that a search near the words would give to nodes, where the backend can tell."""
+    vector: object = backends.vector
+    reliability = _reliability(backends)
+    if backends.embedder is None or not isinstance(vector, RatesNodes):
+        return {}
+    rated = vector.rate(_embedded(words, backends), nodes)
+    return {node: to_relevance(reliability * to_evidence(one)) for node, one in rated.items()}
+
+
+def _try(ask: Callable[..., Mapping[str, float]], *arguments: Any) -> Mapping[str, float]:
+    try:
+        return ask(*arguments)
+    except Exception as error:  # the search that just answered is what counts
+        logger.info("%s says nothing: %s: %s", ask.__name__, type(error).__name__, error)
+        return {}
 
 
 def patience(backends: BackendSet, options: StrategyOptions) -> float:

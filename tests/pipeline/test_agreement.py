@@ -105,3 +105,19 @@ def test_no_order_of_the_input_changes_a_single_bit_m9(data: Any) -> None:
     rated = {f.fragment_id: f.relevance_score for f in agree(found, WEIGHTS)}
     assert {f.fragment_id: f.relevance_score for f in agree(shuffled, WEIGHTS)} == rated
     assert all(0.0 <= relevance <= 1.0 for relevance in rated.values())
+
+
+def test_f11_what_an_arm_would_have_said_counts_also_against_a_node() -> None:
+    """F11: a node below an arm's first hits has evidence there too, for or against it."""
+    weights = {"words": 0.5, "near": 0.5}
+    found = ContextFragment(
+        uko_node="n",
+        content="x",
+        relevance_score=to_relevance(2.0),
+        provenance=FragmentProvenance(resource_uri="n", strategy="words", score=to_relevance(2.0)),
+    )
+    for said in (-1.0, 1.5):
+        (rated,) = agree([found], weights, ratings={"near": {"n": to_relevance(said)}})
+        assert rated.relevance_score == pytest.approx(to_relevance(1.0 + 0.5 * said))
+    (rated,) = agree([found], weights, ratings={"words": {"n": 0.0}, "other": {"n": 0.0}})
+    assert rated.relevance_score == pytest.approx(to_relevance(1.0))

@@ -14,7 +14,12 @@ from acms_adapters.backends.chroma.access import Access
 from acms_adapters.backends.chroma.opening import DEFAULT_NAME, Place, own_name
 from acms_adapters.backends.chroma.record import where
 from acms_adapters.backends.chroma.table import Table
-from acms_adapters.backends.vectors.calibration import SAMPLE_SIZE, choose_sample, relevance
+from acms_adapters.backends.vectors.calibration import (
+    SAMPLE_SIZE,
+    SMALLEST_SAMPLE,
+    choose_sample,
+    relevance,
+)
 from acms_adapters.backends.vectors.index import Hydrate
 from acms_adapters.backends.vectors.records import (
     Vector,
@@ -172,6 +177,17 @@ class ChromaVectorBackend:
             hits = collect(looks, self._hydrate or _those(kept), wanted=wanted)
             sample = self._statistics(table)
         return scored(hits, relevance([cosine for _, cosine in hits], query, sample=sample))
+
+    def rate(self, question: Sequence[float], nodes: Sequence[str]) -> dict[str, float]:
+        """Relevance of nodes as a search near `question` would give it, found by it or not."""
+        query = unit(read_query(question))
+        with self._access.table() as table:
+            sample = self._statistics(table)
+            if len(sample) < SMALLEST_SAMPLE or not query.any() or not nodes:
+                return {}
+            there, vectors = table.known_vectors(nodes)
+        cosines = [float(cosine) for cosine in vectors @ query] if there else []
+        return dict(zip(there, relevance(cosines, query, sample=sample), strict=True))
 
     def upsert(
         self,

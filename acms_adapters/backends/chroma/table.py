@@ -57,11 +57,15 @@ class Table:
 
     def vectors(self, nodes: Sequence[str]) -> Vector:
         """Rows of length 1 of those nodes that are there."""
+        return self.known_vectors(nodes)[1]
+
+    def known_vectors(self, nodes: Sequence[str]) -> tuple[list[str], Vector]:
+        """Those nodes that are there, and their rows of length 1."""
         if not nodes:
-            return np.zeros((0, 0), dtype=np.float32)
+            return [], np.zeros((0, 0), dtype=np.float32)
         with translated(self.place):
             found = self.collection.get(ids=list(nodes), include=["embeddings"])
-        return unit(np.asarray(found["embeddings"], dtype=np.float32))
+        return list(found["ids"]), unit(np.asarray(found["embeddings"], dtype=np.float32))
 
     def unreadable(self) -> list[str]:
         """Nodes whose vector is lost or no vector."""

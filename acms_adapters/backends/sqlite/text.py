@@ -78,6 +78,24 @@ class SQLiteTextBackend:
             uris = [uri for uri, _ in best]
             return load_hits(connection, uris, scores=dict(zip(uris, scores, strict=True)))
 
+    def rate(self, question: str, nodes: Sequence[str]) -> dict[str, float]:
+        """Relevance of nodes as a search for `question` would give it, found by it or not."""
+        terms = query_terms(question)
+        if not terms or not nodes:
+            return {}
+        with self._database.reading() as connection:
+            corpus = _corpus(connection)
+            weighed = _weigh(connection, terms, corpus)
+            if not weighed:
+                return {}
+            raw: dict[str, float] = {}
+            for batch in batches(list(nodes)):
+                named = one_of("n.uri", batch)
+                raw |= _scored(connection, named, weighed, corpus)
+            mean, deviation = moments(weighed, corpus)
+            scores = calibrate(list(raw.values()), mean=mean, deviation=deviation)
+            return dict(zip(raw, scores, strict=True))
+
 
 def _corpus(connection: sqlite3.Connection) -> Corpus:
     columns = ", ".join(FIELDS)
@@ -172,12 +190,22 @@ def _score(
     """Exact scores by URI."""
     found: dict[str, float] = {}
     for batch in batches(nodes):
-        named = one_of("t.node", batch)
-        rows = connection.execute(
-            f"SELECT n.uri, t.prose, {_LENGTHS}, t.text FROM tokens t JOIN nodes n ON n.id = t.node"
-            f" WHERE {named.sql} AND n.state = {PRESENT}",
-            named.params,
-        )
-        for uri, prose, *lengths, text in rows:
-            found[uri] = score(terms, corpus, is_prose=bool(prose), lengths=lengths, text=text)
+        found |= _scored(connection, one_of("t.node", batch), terms, corpus)
     return found
+
+
+def _scored(
+    connection: sqlite3.Connection,
+    chosen: Condition,
+    terms: Sequence[WeighedTerm],
+    corpus: Corpus,
+) -> dict[str, float]:
+    rows = connection.execute(
+        f"SELECT n.uri, t.prose, {_LENGTHS}, t.text FROM tokens t JOIN nodes n ON n.id = t.node"
+        f" WHERE {chosen.sql} AND n.state = {PRESENT}",
+        chosen.params,
+    )
+    return {
+        uri: score(terms, corpus, is_prose=bool(prose), lengths=lengths, text=text)
+        for uri, prose, *lengths, text in rows
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acms_adapters.backends.vectors.calibration import choose_sample, relevance
+from acms_adapters.backends.vectors.calibration import (
+    SMALLEST_SAMPLE,
+    choose_sample,
+    relevance,
+)
 from acms_adapters.backends.vectors.index import Hydrate
 from acms_adapters.backends.vectors.records import (
     Vector,
@@ -103,6 +108,16 @@ class MemoryVectorBackend:
         hits = collect(looks, self._hydrate or _own(current), wanted=wanted)
         scores = relevance([cosine for _, cosine in hits], query, sample=current.sample)
         return scored(hits, scores)
+
+    def rate(self, question: Sequence[float], nodes: Sequence[str]) -> dict[str, float]:
+        """Relevance of nodes as a search near `question` would give it, found by it or not."""
+        query, current = unit(read_query(question)), self._current()
+        if len(current.sample) < SMALLEST_SAMPLE or not query.any():
+            return {}
+        there = [node for node in nodes if node in current.records]
+        rows = [bisect_left(current.nodes, node) for node in there]
+        cosines = [float(cosine) for cosine in current.matrix[rows] @ query]
+        return dict(zip(there, relevance(cosines, query, sample=current.sample), strict=True))
 
     def upsert(
         self,
