@@ -192,15 +192,15 @@ def _judgements(path: Path, passages: set[str], questions: set[str]) -> dict[str
                 f"{len(cells)} cells"
             )
         question, passage, grade = cells
-        if number == 1 and question not in questions:
-            continue
-        if question not in questions or passage not in passages:
-            where, name = (QUESTIONS, question) if question not in questions else (CORPUS, passage)
-            raise ValueError(f"{path}:{number}: {name!r} is not in {where}")
         try:
             value = int(grade)
         except ValueError:
+            if number == 1:  # names of the columns
+                continue
             raise ValueError(f"{path}:{number}: the grade {grade!r} is no whole number") from None
+        for name, known, file in ((question, questions, QUESTIONS), (passage, passages, CORPUS)):
+            if name not in known:
+                raise ValueError(f"{path}:{number}: {name!r} is not in {file}")
         if value > 0:
             found[question][passage] = value
     return found

@@ -90,6 +90,15 @@ def test_what_cannot_be_is_refused_with_file_and_line(
         read_dataset(folder)
 
 
+def test_judgements_need_no_line_of_names_and_a_wrong_first_line_is_no_such(write_set) -> None:
+    folder = write_set()
+    (folder / "qrels.tsv").write_text("q-amber\tamber\t1\n")
+    assert [question.id for question in read_dataset(folder).questions] == ["q-amber"]
+    (folder / "qrels.tsv").write_text("q-anber\tamber\t1\n")
+    with pytest.raises(ValueError, match=r"qrels\.tsv:1: 'q-anber' is not in queries\.jsonl"):
+        read_dataset(folder)
+
+
 def test_a_corpus_without_passages_is_refused(write_set) -> None:
     with pytest.raises(ValueError, match=r"corpus\.jsonl: there is no passage"):
         read_dataset(write_set([], judgements=[]))
