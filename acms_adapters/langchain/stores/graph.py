@@ -13,8 +13,9 @@ from typing import Any
 from langchain_core.documents import Document
 
 from acms_adapters.errors import RequestError
-from acms_adapters.langchain.stores.hits import Wanted, to_hits
+from acms_adapters.langchain.stores.hits import to_hits
 from acms_adapters.models import Edge, SearchHit
+from acms_adapters.models.wanted import Wanted
 from acms_adapters.protocols import Direction
 
 Links = Callable[[Document], Iterable[tuple[str, str]]]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from langchain_core.documents import Document
 
@@ -14,39 +13,9 @@ from acms_adapters.indexing.entries import Entry
 from acms_adapters.indexing.parts import split_parts
 from acms_adapters.models import FragmentProvenance, SearchHit
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS
-from acms_adapters.models.matching import in_scope, matches_metadata
-from acms_adapters.models.surplus import nest_surplus, restore_surplus
+from acms_adapters.models.surplus import nest_surplus
 
 _PART_TOKENS = 50_000  # of a text that is too long for one fragment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a search was told to find (ruling B5).
-
-    Attributes:
-        scope: Prefixes of a node or its resource.
-        resource_types: Kinds of resource.
-        metadata: Values that metadata must have.
-    """
-
-    scope: Sequence[str] | None = None
-    resource_types: Sequence[str] | None = None
-    metadata: Mapping[str, Any] | None = None
-
-    def __bool__(self) -> bool:
-        """Whether anything is kept out."""
-        return bool(self.scope or self.resource_types or self.metadata)
-
-    def admits(self, hit: SearchHit) -> bool:
-        """Whether a hit passes."""
-        origin = hit.provenance
-        resource, kind = (origin.resource_uri, origin.resource_type) if origin else ("", "")
-        return (
-            (in_scope(hit.uko_node, self.scope) or in_scope(resource, self.scope))
-            and (not self.resource_types or kind in self.resource_types)
-            and matches_metadata(restore_surplus(hit.metadata), self.metadata)
-        )
 
 
 def to_hits(documents: Iterable[Document], scores: Iterable[float]) -> list[SearchHit]:

@@ -8,11 +8,12 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.retrievers import RetrieverLike
 
-from acms_adapters.langchain.stores.hits import Wanted, to_hits
+from acms_adapters.langchain.stores.hits import to_hits
 from acms_adapters.langchain.stores.vector import TOP_RANK
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.scores import rescale
+from acms_adapters.models.wanted import Wanted
 
 
 class RetrieverTextBackend:

@@ -12,10 +12,11 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from acms_adapters.errors import RequestError
-from acms_adapters.langchain.stores.hits import Wanted, to_hits
+from acms_adapters.langchain.stores.hits import to_hits
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.scores import rescale
+from acms_adapters.models.wanted import Wanted
 
 Scores = Literal["relevance", "similarity", "distance", "rank"]
 """What a store's scores are: its own relevance in [0, 1]; raw, higher is better (for

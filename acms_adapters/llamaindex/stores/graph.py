@@ -20,10 +20,11 @@ from llama_index.core.graph_stores.types import (
 from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
-from acms_adapters.llamaindex.stores.hits import Texts, Wanted, to_hit
+from acms_adapters.llamaindex.stores.hits import Texts, to_hit
 from acms_adapters.llamaindex.stores.traits import TRAITS, USUAL, GraphStoreTraits
 from acms_adapters.llamaindex.stores.triples import REVERSED, decoded, encoded, reader_of
 from acms_adapters.models import Edge, FragmentProvenance, SearchHit
+from acms_adapters.models.wanted import Wanted
 from acms_adapters.protocols import Direction
 
 MENTIONS = "mentions"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship
@@ -15,40 +14,10 @@ from acms_adapters.llamaindex.nodes import related
 from acms_adapters.models import FragmentProvenance, SearchHit
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS, MAX_METADATA_ENTRIES
-from acms_adapters.models.matching import in_scope, matches_metadata
-from acms_adapters.models.surplus import nest_surplus, restore_surplus
+from acms_adapters.models.surplus import nest_surplus
 
 Texts = Callable[[Sequence[str]], Mapping[str, SearchHit]]
 """From ids of nodes to what is known of those that are there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a search was told to find (ruling B5).
-
-    Attributes:
-        scope: Prefixes of a node or its resource.
-        resource_types: Kinds of resource.
-        metadata: Values that metadata must have.
-    """
-
-    scope: Sequence[str] | None = None
-    resource_types: Sequence[str] | None = None
-    metadata: Mapping[str, Any] | None = None
-
-    def __bool__(self) -> bool:
-        """Whether anything is kept out."""
-        return bool(self.scope or self.resource_types or self.metadata)
-
-    def admits(self, hit: SearchHit) -> bool:
-        """Whether a hit passes."""
-        origin = hit.provenance
-        resource, kind = (origin.resource_uri, origin.resource_type) if origin else ("", "")
-        return (
-            (in_scope(hit.uko_node, self.scope) or in_scope(resource, self.scope))
-            and (not self.resource_types or kind in self.resource_types)
-            and matches_metadata(restore_surplus(hit.metadata), self.metadata)
-        )
 
 
 def to_hit(node: BaseNode, *, score: float = 0.0) -> SearchHit:

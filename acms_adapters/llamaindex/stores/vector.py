@@ -19,10 +19,11 @@ from llama_index.core.vector_stores.types import (
 
 from acms_adapters.backends.embedders import as_embedder
 from acms_adapters.errors import BackendError, RequestError
-from acms_adapters.llamaindex.stores.hits import Wanted, to_hit
+from acms_adapters.llamaindex.stores.hits import to_hit
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.scores import rescale
+from acms_adapters.models.wanted import Wanted
 
 MOST_ASKED = 10_000
 """Most nodes a store is asked for while a filter lets too few of them pass."""

@@ -1,0 +1,40 @@
+"""What a search of a framework's store was told to find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acms_adapters.models.hit import SearchHit
+from acms_adapters.models.matching import in_scope, matches_metadata
+from acms_adapters.models.surplus import restore_surplus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Filters that are applied to what comes back (ruling B5).
+
+    Attributes:
+        scope: Prefixes of a node or its resource.
+        resource_types: Kinds of resource.
+        metadata: Values that metadata must have.
+    """
+
+    scope: Sequence[str] | None = None
+    resource_types: Sequence[str] | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything is kept out."""
+        return bool(self.scope or self.resource_types or self.metadata)
+
+    def admits(self, hit: SearchHit) -> bool:
+        """Whether a hit passes."""
+        origin = hit.provenance
+        resource, kind = (origin.resource_uri, origin.resource_type) if origin else ("", "")
+        return (
+            (in_scope(hit.uko_node, self.scope) or in_scope(resource, self.scope))
+            and (not self.resource_types or kind in self.resource_types)
+            and matches_metadata(restore_surplus(hit.metadata), self.metadata)
+        )
