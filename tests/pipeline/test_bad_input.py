@@ -16,6 +16,8 @@ from acms_adapters.pipeline import (
 CALLS: dict[str, Callable[[Any], Any]] = {
     "assemble": lambda given: ACMSPipeline().assemble("plan", given, 100),
     "coordinate": lambda given: StrategyCoordinator().coordinate({}, [], 100, given),
+    "fuse": lambda given: FusionEngine().fuse(given, 100),
+    "reserve": lambda given: FusionEngine().fuse([], 100, reserve=given),
     "deduplicate": lambda given: FragmentDeduplicator().deduplicate(given),
     "resolve": lambda given: DetailDepthResolver().resolve(given, 100, ContextRequest()),
     "score": lambda given: FragmentScorer().score(given),
