@@ -369,6 +369,32 @@ def test_names_are_found_in_any_usual_spelling_longest_first(index: PropertyGrap
     assert graph.resolve("lighthouse " * 100_000) == [("Lighthouse", 1)]
 
 
+@pytest.mark.parametrize(
+    ("label", "edge"),
+    [
+        ("CHILD", ("a", "contains", "b")),
+        ("PARENT", ("b", "contains", "a")),
+        ("SOURCE", ("b", "contains", "a")),
+        ("NEXT", ("a", "next", "b")),
+        ("PREVIOUS", ("b", "next", "a")),
+        ("CONTAINS", ("a", "contains", "b")),
+        ("MENTIONS", ("a", "mentions", "b")),
+        ("WORKS_AT", ("a", "WORKS_AT", "b")),
+    ],
+)
+def test_relationships_are_read_in_their_direction_whatever_the_store_calls_them_i2(
+    label: str, edge: tuple[str, str, str]
+) -> None:
+    store = SimplePropertyGraphStore()
+    store.upsert_nodes([EntityNode(name="a"), EntityNode(name="b")])
+    store.upsert_relations([Relation(label=label, source_id="a", target_id="b")])
+    graph = PropertyGraphBackend(store)
+    source, relation, target = edge
+    assert links(graph.neighbors([source], direction="out")) == {edge}
+    assert links(graph.neighbors([target], direction="in", relations=[relation])) == {edge}
+    assert graph.neighbors([source], direction="in") == []
+
+
 class Counting(SimplePropertyGraphStore):
     """Counts how often it is asked for triplets."""
 

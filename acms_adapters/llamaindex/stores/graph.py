@@ -20,7 +20,7 @@ from llama_index.core.graph_stores.types import (
 from llama_index.core.storage.docstore import BaseDocumentStore
 from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
-from acms_adapters.llamaindex.stores.hits import Texts, to_hit
+from acms_adapters.llamaindex.stores.hits import Texts, repaired, to_hit
 from acms_adapters.llamaindex.stores.traits import TRAITS, USUAL, GraphStoreTraits
 from acms_adapters.llamaindex.stores.triples import REVERSED, decoded, encoded, reader_of
 from acms_adapters.models import Edge, FragmentProvenance, SearchHit
@@ -173,7 +173,8 @@ class PropertyGraphBackend:
             kept = texts.get_nodes(list(nodes), raise_error=False)
             known = {node.node_id: to_hit(node) for node in kept}
         else:
-            known = dict(texts(nodes)) if texts is not None else {}
+            given = texts(nodes) if texts is not None else {}
+            known = {node: repaired(hit) for node, hit in given.items()}
         missing = [node for node in nodes if node not in known]
         return known | {decoded(node.id): _hit(node) for node in self._stored(missing)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship
@@ -44,6 +45,12 @@ def to_hit(node: BaseNode, *, score: float = 0.0) -> SearchHit:
         tier=given_tier(metadata),
         created_at=given_time(metadata),
     )
+
+
+def repaired(hit: SearchHit) -> SearchHit:
+    """A hit whose text can be encoded; what there was of half a character is replaced."""
+    content = hit.content and repair_text(hit.content)
+    return hit if content == hit.content else replace(hit, content=content)
 
 
 def _as_lists(value: Any) -> Any:

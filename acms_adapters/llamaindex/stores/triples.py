@@ -24,13 +24,16 @@ _EITHER_END = (
     "ORDER BY source, target, relation, kind SKIP {skip} LIMIT {limit}"
 )
 _RELATIONSHIPS = {
+    "CONTAINS": ("contains", False),
+    "MENTIONS": ("mentions", False),
     "CHILD": ("contains", False),
     "PARENT": ("contains", True),
     "SOURCE": ("contains", True),
     "NEXT": ("next", False),
     "PREVIOUS": ("next", True),
 }
-"""Labels that `ImplicitPathExtractor` makes of nodes' relationships: relation, and if reversed."""
+"""Labels that the framework makes of nodes' relationships, and ours as some stores write them: the
+relation, and whether it is turned round."""
 
 
 class Reader(Protocol):
