@@ -7,7 +7,13 @@ import json
 import pytest
 
 from acms_adapters import token_counter
-from acms_adapters.evaluation import difference, evaluate, open_store, read_dataset
+from acms_adapters.evaluation import (
+    EvaluationResult,
+    difference,
+    evaluate,
+    open_store,
+    read_dataset,
+)
 from acms_adapters.evaluation.entries import passage_of
 from acms_adapters.evaluation.run import chosen_questions, half_of
 
@@ -167,6 +173,11 @@ def test_a_difference_is_paired_by_question(write_set) -> None:
         difference(large, half)
     with pytest.raises(ValueError, match="nothing was measured at 7"):
         result.at(7)
+
+
+def test_a_result_comes_back_from_json_as_it_was(write_set) -> None:
+    result = evaluate(write_set(vectors=True), budgets=(20, 60))
+    assert EvaluationResult.model_validate_json(result.model_dump_json()) == result
 
 
 def test_parts_count_as_their_passage() -> None:
