@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from acms_adapters.models import SearchHit
+from acms_adapters.models.surplus import restore_surplus
 from acms_adapters.testing.suite import Suite, document, needs, nodes_of
 
 FILTERED = (
@@ -78,6 +79,74 @@ AWKWARD: dict[str, Any] = {
     "text": "naïve 检索 🚀 \x00 \"'",
     "": "empty key",
 }
+KINDS: dict[str, Any] = {
+    "none": None,
+    "truth": True,
+    "falsehood": False,
+    "zero": 0,
+    "minus zero": -0.0,
+    "whole float": 3.0,
+    "large integer": 2**70,
+    "least integer": -(2**63),
+    "large float": 1.7e308,
+    "small float": 5e-324,
+    "infinity": math.inf,
+    "no number": math.nan,
+    "empty text": "",
+    "blank text": " \n\t",
+    "number as text": "7",
+    "null byte": "a\x00b",
+    "line ends": "a\r\nb\rc\u2028d",
+    "other scripts": "naïve 检索 поиск 🚀",
+    "long text": "x" * 100_000,
+    "empty list": [],
+    "list": ["a", "b"],
+    "numbers": [1, 2.5, -3],
+    "mixed list": [1, "two", 3.5, True, None, [], {}],
+    "lists of lists": [[1], [[2]], []],
+    "mapping": {"a": {"b": {"c": None}}},
+    "empty mapping": {},
+    "mappings": [{"a": 1}, {"b": [1, {"c": 2}]}],
+}
+"""A value of every kind that JSON knows, by what it is."""
+
+KEYS = (
+    "",
+    " ",
+    "a.b",
+    "$in",
+    "$and",
+    "id",
+    "_type",
+    "uri",
+    "source",
+    "content",
+    "document",
+    "score",
+    "metadata",
+    "chroma:document",
+    "acms_hash",
+    "naïve 检索",
+    'it\'s "x"',
+    "null\x00byte",
+    "k" * 300,
+)
+"""Keys that a store may keep for itself, or that look like its syntax."""
+
+NAMES = (
+    "7",
+    "0b9e1b3c-8f0a-4d0e-9a56-0d9c2c6f5a11",
+    "project://a b/c#d",
+    "c:\\folder\\file",
+    "故乡",
+    'it\'s "x"',
+    "50%_",
+    "\U0001f680",
+    "`7`",
+    " ",
+    "n" * 2_000,
+)
+"""Nodes, as whoever brings documents may call them."""
 
 
 class FilteredSearch(Suite, ABC):
@@ -123,6 +192,57 @@ class FilteredSearch(Suite, ABC):
         assert json.dumps(hit.metadata, sort_keys=True) == json.dumps(AWKWARD, sort_keys=True)
 
     @needs("metadata")
+    def test_b4_a_value_of_every_kind_comes_back_equal(self) -> None:
+        given = [document(kind, metadata={"value": value}) for kind, value in KINDS.items()]
+        found = {hit.uko_node: hit.metadata for hit in self.finder(given)()}
+        assert found.keys() == KINDS.keys()
+        for kind, value in KINDS.items():
+            assert _written(found[kind]) == _written({"value": value}), kind
+
+    @needs("metadata")
+    def test_b4_all_kinds_come_back_together_under_any_key(self) -> None:
+        values = list(KINDS.values())
+        metadata = {key: values[place % len(values)] for place, key in enumerate(KEYS)}
+        given = [document("a", metadata=metadata), document("b")]
+        found = {hit.uko_node: hit.metadata for hit in self.finder(given)()}
+        assert _written(found["a"]) == _written(metadata)
+        assert found["b"] == {}
+
+    @needs("metadata")
+    def test_m6_more_entries_than_a_fragment_holds_come_back_intact(self) -> None:
+        metadata = {f"key {number}": number for number in range(100)}
+        (hit,) = self.finder([document("a", metadata=metadata)])()
+        assert restore_surplus(hit.metadata) == metadata
+
+    def test_b4_half_a_surrogate_pair_harms_nobody(self) -> None:
+        half = document("b", "half \ud83d of it", metadata={"half": "\udc00", "whole": 1})
+        given = [document("a", "a lighthouse"), half, document("c", "a harbour")]
+        hits = {hit.uko_node: hit for hit in self.finder(given)()}
+        assert {"a", "c"} <= hits.keys()
+        if "b" in hits and "metadata" in self.capabilities:
+            assert hits["b"].metadata["whole"] == 1
+
+    def test_texts_without_a_word_harm_nobody(self) -> None:
+        texts = ("", " \n\t", "\u00a0\u200b", "!!!", "\x00", "\ufeff")
+        given = [document(f"blank {place}", text) for place, text in enumerate(texts)]
+        found = nodes_of(self.finder([*given, document("a", "a lighthouse")])())
+        assert "a" in found
+        assert len(found) == len(set(found))
+
+    def test_a_million_characters_in_a_line_harm_nobody(self) -> None:
+        given = [
+            document("a", "a lighthouse"),
+            document("long", "lighthouse " + "x" * 500_000 + "^" * 499_900),
+            document("c", "a harbour"),
+        ]
+        found = nodes_of(self.finder(given)())  # a long one may have been cut into parts
+        assert {node.partition("#")[0] for node in found} == {"a", "long", "c"}
+
+    def test_nodes_have_any_name(self) -> None:
+        given = [document(name, f"text {place}") for place, name in enumerate(NAMES)]
+        assert sorted(nodes_of(self.finder(given)())) == sorted(NAMES)
+
+    @needs("metadata")
     def test_b4_tuples_come_back_as_lists_and_nan_as_nan(self) -> None:
         (hit,) = self.finder([document("a", metadata={"t": (1, (2,)), "nan": math.nan})])()
         assert hit.metadata["t"] == [1, [2]]
@@ -143,6 +263,11 @@ class FilteredSearch(Suite, ABC):
             assert given.provenance is not None
             assert hit.provenance.resource_uri == given.provenance.resource_uri
             assert hit.provenance.resource_type == given.provenance.resource_type
+
+
+def _written(metadata: dict[str, Any]) -> str:
+    """As JSON, by which ``1``, ``1.0`` and ``True`` differ and NaN equals itself."""
+    return json.dumps(metadata, sort_keys=True)
 
 
 def _letters(hits: Sequence[SearchHit]) -> str:

@@ -189,7 +189,7 @@ class GraphBackendCompliance(FilteredSearch):
         (hit,) = backend.get(["a"])
         assert hit.metadata == {"v": 2}
 
-    def test_nodes_have_any_name(self) -> None:
+    def test_edges_lead_to_nodes_of_any_name(self) -> None:
         names = ["project://a b/c#d", "故乡", 'it\'s "x"', "50%_", "\U0001f680", "`7`", "a:b/c"]
         backend = self._make([("root", name, "links") for name in names])
         assert {edge.target for edge in backend.neighbors(["root"])} == set(names)

@@ -92,6 +92,23 @@ BREAKS = [
     (VECTOR, f"resource_types = None; return {NEAR}", "only_wanted_resource_types"),
     (VECTOR, f"metadata_filter = None; return {NEAR}", "b5_filters_hold_together"),
     (VECTOR, f"return [replace(hit, metadata={{}}) for hit in {NEAR}]", "b4_metadata"),
+    (
+        VECTOR,
+        "return [replace(hit, metadata={k: v for k, v in hit.metadata.items() if v is not None})"
+        f" for hit in {NEAR}]",
+        "b4_a_value_of_every_kind",
+    ),
+    (
+        VECTOR,
+        "return [replace(hit, metadata={k: v for k, v in hit.metadata.items() if k != 'document'})"
+        f" for hit in {NEAR}]",
+        "b4_all_kinds_come_back_together",
+    ),
+    (TEXT, f"return [hit for hit in {FULL} if len(hit.uko_node) < 999]", "nodes_have_any_name"),
+    (TEXT, f"[hit.content.encode() for hit in {FULL}]; return {FULL}", "b4_half_a_surrogate"),
+    (TEXT, f"return [hit for hit in {FULL} if len(hit.content) < 9_999]", "a_million"),
+    (TEXT, f"return {FULL}[:5000]", "six_thousand"),
+    (VECTOR, f"return {NEAR} if len(self._documents._kept) < 5000 else []", "six_thousand"),
     (VECTOR, f"return [replace(hit, provenance=None) for hit in {NEAR}]", "b1_a_hit_says"),
     (VECTOR, f"assert top_k; return {NEAR}", "at_most_as_many"),
     (GRAPH, "return super().neighbors(nodes, direction=direction)", "b6_a_hub"),
