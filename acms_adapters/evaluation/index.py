@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,18 @@ class GivenVectors:
         return [self.embed_query(text) for text in texts]
 
 
+class _Remembering:
+    """An embedder that is asked for a question once, whatever the number of budgets."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.similarity_threshold = embedder.similarity_threshold
+        self.reliability = float(getattr(embedder, "reliability", 1.0))
+        self.embed_documents = embedder.embed_documents
+        self.embed_query = lru_cache(maxsize=64)(embedder.embed_query)
+
+
 def _plain(text: str) -> str:
     """A text without what is lost on the way to an embedder: blanks around and between words."""
     return " ".join(repair_text(text).split())
@@ -115,6 +128,7 @@ def _vectors(
         chosen = default_embedder() if embedder == AUTO else as_embedder(embedder)
     if chosen is None:
         return None
+    chosen = chosen if given is not None else _Remembering(chosen)
 
     def hydrate(nodes: Sequence[str]) -> dict[str, SearchHit]:
         return {hit.uko_node: hit for hit in texts.graph.get(nodes)}

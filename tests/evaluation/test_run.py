@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import pytest
 
 from acms_adapters import token_counter
+from acms_adapters.backends.embedders import CharacterFrequencyEmbedder
 from acms_adapters.evaluation import (
     EvaluationResult,
     difference,
@@ -90,6 +92,21 @@ def test_a_set_without_vectors_is_asked_by_words_alone_when_no_embedder_is_wante
     result = evaluate(write_set(), budgets=(1000,), embedder=None)
     assert result.embedder is None
     assert result.at(1000).read.mean == 1.0
+
+
+def test_a_question_is_embedded_once_for_all_budgets(write_set) -> None:
+    class Counting(CharacterFrequencyEmbedder):
+        name = "counting"
+        asked: ClassVar[list[str]] = []
+
+        def embed_query(self, text: str) -> list[float]:
+            if text.endswith("?"):  # passages come this way too
+                self.asked.append(text)
+            return super().embed_query(text)
+
+    result = evaluate(write_set(), budgets=(20, 40, 60), embedder=Counting())
+    assert result.embedder == "counting"
+    assert len(Counting.asked) == len(set(Counting.asked)) == 3
 
 
 def test_links_become_edges_with_their_type_or_plain_links(write_set) -> None:
