@@ -243,7 +243,7 @@ def nonsense() -> Iterator[Any]:
         yield pytest.param({part: next(answers) for part in parts}, id="+".join(parts))
 
 
-@pytest.mark.parametrize("answers", nonsense())
+@pytest.mark.parametrize("answers", list(nonsense()))
 def test_s9_parts_that_answer_nonsense_are_named_and_the_others_found_what_they_find(
     assemble, answers: dict[str, Any]
 ) -> None:
