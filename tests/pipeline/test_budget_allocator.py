@@ -33,6 +33,7 @@ def allocate(
     ("confidences", "total", "expected"),
     [
         ({"a": 0.8, "b": 0.2}, 1000, {"a": 800, "b": 200}),
+        ({"a": 0.8, "b": 0.2}, 4096, {"a": 3277, "b": 819}),
         ({"semantic": 0.95, "navigator": 0.85}, 3584, {"semantic": 1892, "navigator": 1692}),
         (
             {"semantic": 0.95, "navigator": 0.85, "keyword": 0.3},
