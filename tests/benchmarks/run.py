@@ -9,6 +9,7 @@ BENCHMARKS = (
     ("Fusing", "bench_fusion"),
     ("Fitting LlamaIndex nodes", "bench_postprocessor"),
     ("The SQLite store at two sizes", "bench_sqlite"),
+    ("A whole store at two sizes", "bench_store"),
     ("Asking a LangChain retriever, beside an ensemble", "bench_retriever"),
     ("Evidence by budget, beside other libraries", "bench_evidence"),
 )

@@ -62,7 +62,12 @@ class Workers:
             [sys.executable, "-u", "-c", WORKERS],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            # threads of a linear algebra library would not survive a fork
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "OPENBLAS_NUM_THREADS": "1",
+            },
         )
         assert self._line() == "ready"
 
