@@ -129,6 +129,17 @@ class ResolvesNames(Protocol):
 
 
 @runtime_checkable
+class SharesNames(Protocol):
+    """A graph backend that knows which nodes speak of the same things where no edge says so."""
+
+    def sharing(
+        self, nodes: Sequence[str], *, limit: int = 20, scope: Sequence[str] | None = None
+    ) -> Mapping[str, Mapping[str, float]]:
+        """For each of `nodes`, others in which the same rare names stand, with how much."""
+        ...
+
+
+@runtime_checkable
 class TemporalBackend(Protocol):
     """Keeps plans, decisions and contexts over time (rulings T1 to T3)."""
 

@@ -135,6 +135,7 @@ class ArceStrategy(BuiltInStrategy):
                 decay=DECAY,
                 scope=request.scope,
                 mute=seeds.mute,
+                shared=seeds.shared,
             )
             rated |= rate(walked, seeds, evidence, decay=DECAY)
             ignored = seeds.ignored

@@ -97,6 +97,7 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
             decay=options.distance_decay,
             scope=request.scope,
             mute=seeds.mute,
+            shared=seeds.shared,
         )
         rated = rate(walked, seeds, evidence, decay=options.distance_decay)
         limit = options.max_fragments

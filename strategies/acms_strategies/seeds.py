@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from acms_adapters.models import ContextRequest
-from acms_adapters.protocols import GraphBackend, ResolvesNames
+from acms_adapters.protocols import GraphBackend, ResolvesNames, SharesNames
 from acms_strategies.answers import hits
 from acms_strategies.arms import Evidence
 from acms_strategies.walk import OF_CODE
 
 SEEDS = 10
 """Most of the best first hits that a walk starts from."""
+
+SHARING = 20
+"""Most nodes that a start leads to by the names they share."""
 
 SHARPNESS = 0.2
 """The smaller, the more of the walk starts from the very best of them."""
@@ -33,6 +36,7 @@ class Seeds:
         focus: The start nodes that the request itself names.
         ignored: Nodes that it names and that are not there.
         are_named: Whether the request or the question names any of them.
+        shared: Nodes in which the same rare names stand as in a start, with how much.
     """
 
     strength: dict[str, float] = field(default_factory=dict)
@@ -40,6 +44,7 @@ class Seeds:
     focus: frozenset[str] = frozenset()
     ignored: tuple[str, ...] = ()
     are_named: bool = False
+    shared: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def mute(self) -> frozenset[str]:
@@ -75,9 +80,21 @@ def find_seeds(
     first = _shares({node: math.exp((e - top) / SHARPNESS) for node, e in best.items()})
     share = _halves(_shares(names), first)
     seeds = Seeds(
-        {**dict.fromkeys(first, 1.0), **names}, share, ignored=ignored, are_named=bool(names)
+        {**dict.fromkeys(first, 1.0), **names},
+        share,
+        ignored=ignored,
+        are_named=bool(names),
+        shared=_sharing(graph, list(share), request),
     )
     return seeds, evidence
+
+
+def _sharing(
+    graph: GraphBackend, nodes: list[str], request: ContextRequest
+) -> Mapping[str, Mapping[str, float]]:
+    if not nodes or not isinstance(graph, SharesNames):
+        return {}
+    return graph.sharing(nodes, limit=SHARING, scope=request.scope)
 
 
 def resolve_names(graph: GraphBackend, request: ContextRequest) -> dict[str, float]:

@@ -27,6 +27,8 @@ OF_CODE = frozenset({CONTAINS, "imports", "calls", "inherits"})
 Kind = tuple[str, bool]
 """A relation, and whether it was gone along forwards."""
 
+SHARED_NAMES: Kind = ("shares names", True)
+
 Step = tuple[str, str, Kind]
 """From a node, to its neighbour, along a kind of link."""
 
@@ -58,7 +60,7 @@ class Walk:
 
     distance: dict[str, int]
     reach: dict[str, float]
-    links: dict[str, dict[Kind, dict[str, None]]] = field(default_factory=dict)
+    links: dict[str, dict[Kind, dict[str, float]]] = field(default_factory=dict)
 
     def arrive(self, node: str, hops: int, reach: float) -> bool:
         """Note how a node was reached; False when there are too many nodes already."""
@@ -91,9 +93,9 @@ class Walk:
         for node, amount in mass.items():
             kinds = self.links.get(node, {})
             for neighbours in kinds.values():
-                part = (1.0 - RETURN) * amount / len(kinds) / len(neighbours)
-                for neighbour in neighbours:
-                    after[neighbour] = after.get(neighbour, 0.0) + part
+                part = (1.0 - RETURN) * amount / len(kinds) / sum(neighbours.values())
+                for neighbour, weight in neighbours.items():
+                    after[neighbour] = after.get(neighbour, 0.0) + part * weight
         return after
 
 
@@ -106,6 +108,7 @@ def walk(
     decay: float,
     scope: Sequence[str] | None = None,
     mute: Container[str] = (),
+    shared: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Walk:
     """Go `breadth` hops along any relation, and `depth` hops down containment (ruling M3).
 
@@ -113,6 +116,7 @@ def walk(
         start: Where to start, with a strength in (0, 1] each.
         decay: What remains of the strength after a hop.
         mute: Relations that lead somewhere and yet are no part of the random walk.
+        shared: What else the random walk goes to from a node, with how much; one hop, no further.
     """
     walked = Walk(dict.fromkeys(start, 0), dict(start))
     outwards, downwards = _Front(start, mute), _Front(start, mute)
@@ -129,6 +133,10 @@ def walk(
             )
         outwards.move(walked, _steps(found, set(asked)), hop, decay)
         downwards.move(walked, _steps(contained, set(below), down=True), hop, decay)
+    for node, others in (shared or {}).items():
+        walked.links.setdefault(node, {})[SHARED_NAMES] = dict(others)
+        for other in others:
+            walked.arrive(other, 1, decay * walked.reach[node])
     return walked
 
 
@@ -145,7 +153,7 @@ class _Front:
         self.nodes = []
         for node, neighbour, kind in steps:
             if kind[0] not in self._mute:
-                walked.links.setdefault(node, {}).setdefault(kind, {})[neighbour] = None
+                walked.links.setdefault(node, {}).setdefault(kind, {})[neighbour] = 1.0
             arrived = walked.arrive(neighbour, hop, decay * walked.reach[node])
             if arrived and neighbour not in self._seen:
                 self._seen.add(neighbour)

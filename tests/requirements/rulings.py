@@ -180,6 +180,8 @@ B5 A scope is a set of prefixes matched by whole path segments.
 B5.target A hop respects the scope at its target too.
 B6 Walks end on cycles, visit once, bound hubs and order by distance.
 B6.popular Being linked from everywhere is worth nothing by itself.
+B6.walk A walk through any graph ends, visits each node once and never leaves its scope.
+B6.random Edges of any graph lead to what is there and in scope, each once.
 B7 The file key's default embedder is `character-frequency-v1`, deterministic and without
     dependencies.
 B7.chosen wordllama is chosen when it is installed; without any embedder there are no vectors and

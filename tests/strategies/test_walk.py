@@ -177,3 +177,12 @@ def nearest(pairs: Pairs, hops: int) -> dict[int, int]:
         edge = {b for a, b in pairs if a in edge} - found.keys()
         found |= dict.fromkeys(edge, hop)
     return found
+
+
+def test_shared_names_lead_one_hop_and_count_by_their_weight() -> None:
+    graph = Graph([(0, 1), (2, 3)])
+    shared = {"n0": {"n2": 0.5, "n4": 0.25}}
+    walked = walk(graph, {"n0": 1.0}, breadth=2, depth=0, decay=0.5, shared=shared)
+    assert walked.distance == {"n0": 0, "n1": 1, "n2": 1, "n4": 1}
+    share = walked.share({"n0": 1.0})
+    assert share["n1"] > share["n2"] > share["n4"] > 0.0

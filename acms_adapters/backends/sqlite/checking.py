@@ -28,7 +28,7 @@ _LOOSE = (
     " OR source NOT IN (SELECT id FROM nodes) OR target NOT IN (SELECT id FROM nodes)"
 )
 _GONE = f"node NOT IN (SELECT id FROM nodes WHERE state <> {POINTED_AT})"
-_PARTS = ("renderings", "facts", "names", "tokens")
+_PARTS = ("renderings", "facts", "names", "tokens", "entities")
 _LEFT = f"state <> {POINTED_AT} AND owner NOT IN (SELECT id FROM resources)"
 
 

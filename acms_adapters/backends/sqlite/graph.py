@@ -17,6 +17,7 @@ from acms_adapters.backends.sqlite.filters import (
 from acms_adapters.backends.sqlite.hits import batches, load_hits
 from acms_adapters.backends.sqlite.resolving import resolve_names
 from acms_adapters.backends.sqlite.schema import PAST, PRESENT
+from acms_adapters.backends.sqlite.sharing import shared_names
 from acms_adapters.errors import RequestError
 from acms_adapters.models import Edge, SearchHit
 from acms_adapters.models.base import repair_text
@@ -98,6 +99,19 @@ class SQLiteGraphBackend:
         wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
         with self._database.reading() as connection:
             return resolve_names(connection, repair_text(text), wanted, limit=limit)
+
+    def sharing(
+        self, nodes: Sequence[str], *, limit: int = 20, scope: Sequence[str] | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Nodes in whose text rare names stand that also stand in that of `nodes`.
+
+        Returns:
+            For each of `nodes` that has such, at most `limit` others with the sum, over the names
+            they share, of 1 / how many nodes of the scope hold the name.
+        """
+        wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
+        with self._database.reading() as connection:
+            return shared_names(connection, strings("nodes", nodes), wanted, limit=limit)
 
 
 def _collect(

@@ -72,7 +72,7 @@ def clear_rows(connection: sqlite3.Connection, nodes: Sequence[int]) -> None:
     """Leave nothing of nodes but their URIs, which edges may name."""
     for batch in batches(nodes):
         named = one_of("node", batch)
-        for table in ("renderings", "facts", "names"):
+        for table in ("renderings", "facts", "names", "entities"):
             connection.execute(f"DELETE FROM {table} WHERE {named.sql}", named.params)
     for node in nodes:
         write_row(connection, node, _EMPTY)

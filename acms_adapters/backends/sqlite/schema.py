@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any
 
 from acms_adapters.backends.analysis import ANALYZER
+from acms_adapters.backends.sqlite.entities import fill_entities
 from acms_adapters.errors import SchemaVersionError, StoreError
 
 APPLICATION_ID = 0x41434D53  # "ACMS" in the header of the file
@@ -63,6 +64,9 @@ CREATE TABLE names (
 ) WITHOUT ROWID;
 CREATE INDEX names_node ON names (node);
 CREATE INDEX names_title ON names (title) WHERE title IS NOT NULL;
+-- names that stand in prose, as hashes, to see which nodes have rare ones in common
+CREATE TABLE entities (name INTEGER, node INTEGER, PRIMARY KEY (name, node)) WITHOUT ROWID;
+CREATE INDEX entities_node ON entities (node);
 CREATE TABLE mentions (
     owner INTEGER NOT NULL, source INTEGER NOT NULL, name TEXT NOT NULL, relation TEXT NOT NULL,
     tail TEXT NOT NULL
@@ -90,10 +94,16 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE resources ADD COLUMN seal BLOB;
     ALTER TABLE nodes ADD COLUMN seal BLOB;
     """,
+    """
+    CREATE TABLE entities (name INTEGER, node INTEGER, PRIMARY KEY (name, node)) WITHOUT ROWID;
+    CREATE INDEX entities_node ON entities (node);
+    """,
 )
 """Scripts, each from one schema version to the next; the first lifts version 1 to 2."""
 
 SCHEMA_VERSION = 1 + len(MIGRATIONS)
+
+_BEFORE_ENTITIES = 2
 
 
 def prepare(connection: sqlite3.Connection, *, name: str, read_only: bool) -> None:
@@ -133,6 +143,8 @@ def _create_or_lift(connection: sqlite3.Connection, name: str) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         for version in range(_read(connection, "schema_version"), SCHEMA_VERSION):
             _run(connection, MIGRATIONS[version - 1])
+            if version == _BEFORE_ENTITIES:
+                fill_entities(connection)
             connection.execute(
                 "UPDATE meta SET value = ? WHERE key = 'schema_version'", (version + 1,)
             )

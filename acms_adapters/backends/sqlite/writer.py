@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from acms_adapters.backends.sqlite.codec import dump_json, to_micros
+from acms_adapters.backends.sqlite.entities import write_entities
 from acms_adapters.backends.sqlite.fields import FieldTokens
 from acms_adapters.backends.sqlite.filters import Condition, one_of
 from acms_adapters.backends.sqlite.hits import batches
@@ -180,6 +181,9 @@ def _write_node(
         "INSERT INTO names (name, node, title) VALUES (?, ?, ?)",
         [(name, number, title) for name, title in names.items()],
     )
+    if tokens.is_prose:
+        title = next(filter(None, names.values()), "")
+        write_entities(connection, number, (title, texts.get(row[8], ("",))[0]))
 
 
 def searched_depth(depths: Iterable[int], wanted: int) -> int:

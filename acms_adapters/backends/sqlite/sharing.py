@@ -1,0 +1,66 @@
+"""Which nodes have rare names in common.
+
+Names in 2 to 20 nodes tell what belongs together where nobody made a link; commoner ones tell
+nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from acms_adapters.backends.sqlite.filters import Condition, one_of
+from acms_adapters.backends.sqlite.hits import batches
+
+MOST_HOLDERS = 20
+"""Nodes that hold a name, beyond which it says nothing."""
+
+
+def shared_names(
+    connection: sqlite3.Connection, uris: Sequence[str], wanted: Condition, *, limit: int
+) -> dict[str, dict[str, float]]:
+    """Nodes that have rare names in common with some, with how much: the sum of 1 / holders.
+
+    Args:
+        wanted: What the other nodes must be, of `nodes n`.
+        limit: Most of them for each node.
+    """
+    named = _names_of(connection, uris)
+    holders = {
+        name: _holders(connection, name, wanted) for names in named.values() for name in names
+    }
+    shared: dict[str, dict[str, float]] = {}
+    for uri, names in named.items():
+        weights: dict[str, float] = {}
+        for name in names:
+            for other in holders[name]:
+                if other != uri:
+                    weights[other] = weights.get(other, 0.0) + 1.0 / len(holders[name])
+        best = sorted(weights, key=lambda other: (-weights[other], other))[:limit]
+        if best:
+            shared[uri] = {other: weights[other] for other in best}
+    return shared
+
+
+def _names_of(connection: sqlite3.Connection, uris: Sequence[str]) -> Mapping[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for batch in batches(list(uris)):
+        asked = one_of("n.uri", batch)
+        rows = connection.execute(
+            "SELECT n.uri, e.name FROM nodes n JOIN entities e ON e.node = n.id"
+            f" WHERE {asked.sql} ORDER BY n.uri, e.name",
+            asked.params,
+        )
+        for uri, name in rows:
+            found.setdefault(uri, []).append(name)
+    return found
+
+
+def _holders(connection: sqlite3.Connection, name: int, wanted: Condition) -> list[str]:
+    """Nodes that hold a name; none where there are too many."""
+    rows = connection.execute(
+        "SELECT n.uri FROM (SELECT node FROM entities WHERE name = ? LIMIT ?) e"
+        f" JOIN nodes n ON n.id = e.node WHERE {wanted.sql}",
+        (name, MOST_HOLDERS + 1, *wanted.params),
+    ).fetchall()
+    return [uri for (uri,) in rows] if len(rows) <= MOST_HOLDERS else []
