@@ -554,3 +554,11 @@ def test_many_may_open_a_new_file_at_once(tmp_path: Path, make: Any) -> None:
         list(pool.map(work, range(6)))
     with SQLiteStore(path) as store:
         assert len(found(store, "apples")) == 6
+
+
+def test_b8_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    with (
+        SQLiteStore(tmp_path / "store.db") as store,
+        store._database.writing() as connection,
+    ):
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)

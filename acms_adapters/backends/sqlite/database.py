@@ -177,7 +177,7 @@ class Database:
         for name, (count, function) in self._functions.items():
             connection.create_function(name, count, function, deterministic=True)
         if self._path is not None and not self.read_only:
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA synchronous = FULL")
         with self._guard:
             if self._closed:
                 raise self._is_closed()
