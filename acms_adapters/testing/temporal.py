@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ import pytest
 from acms_adapters.models import Decision, Plan, SearchHit, Tier
 from acms_adapters.protocols import TemporalBackend
 from acms_adapters.testing.clock import START, Clock
+from acms_adapters.testing.filters import KINDS
 from acms_adapters.testing.suite import Suite, in_threads, needs
 
 
@@ -281,6 +283,16 @@ class TemporalBackendCompliance(Suite, ABC):
         kept = self.backend.plan("plan")
         assert kept is not None
         assert kept.decisions[0].text == text
+
+    def test_b4_metadata_of_every_kind_comes_back(self) -> None:
+        self._plan("plan")
+        for kind, value in KINDS.items():
+            said = Decision(plan_id="plan", text=kind, metadata={"value": value})
+            self.backend.record(said)
+        kept = self.backend.plan("plan")
+        assert kept is not None
+        found = {one.text: json.dumps(one.metadata) for one in kept.decisions}
+        assert found == {kind: json.dumps({"value": value}) for kind, value in KINDS.items()}
 
     def test_records_of_many_threads_are_all_kept(self) -> None:
         self._plan("plan")
