@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acms_adapters.backends.chroma.access import Access
+from acms_adapters.backends.chroma.looking import looks, those
 from acms_adapters.backends.chroma.opening import DEFAULT_NAME, Place, own_name
-from acms_adapters.backends.chroma.record import where
 from acms_adapters.backends.chroma.table import Table
 from acms_adapters.backends.vectors.calibration import (
     SAMPLE_SIZE,
@@ -29,7 +29,7 @@ from acms_adapters.backends.vectors.records import (
     read_records,
     unit,
 )
-from acms_adapters.backends.vectors.search import Candidate, Wanted, collect, scored
+from acms_adapters.backends.vectors.search import Wanted, collect, scored
 from acms_adapters.errors import BackendError, EmbedderMismatchError, StoreError
 from acms_adapters.models.hit import SearchHit
 
@@ -173,8 +173,8 @@ class ChromaVectorBackend:
             if not query.any():
                 return []
             kept: dict[str, SearchHit] = {}
-            looks = _looks(table, query, wanted=wanted, kept=None if self._hydrate else kept)
-            hits = collect(looks, self._hydrate or _those(kept), wanted=wanted)
+            found = looks(table, query, wanted=wanted, kept=None if self._hydrate else kept)
+            hits = collect(found, self._hydrate or those(kept), wanted=wanted)
             sample = self._statistics(table)
         return scored(hits, relevance([cosine for _, cosine in hits], query, sample=sample))
 
@@ -280,29 +280,3 @@ class ChromaVectorBackend:
             cached = (table.record.stamp, table.vectors(nodes))
             self._sample = cached
         return cached[1]
-
-
-def _those(kept: Mapping[str, SearchHit]) -> Hydrate:
-    return lambda nodes: {node: kept[node] for node in nodes}
-
-
-def _looks(
-    table: Table, query: Vector, *, wanted: Wanted, kept: dict[str, SearchHit] | None
-) -> Iterator[list[Candidate]]:
-    """Candidates until there are no more; Chroma filters once a first look did not do.
-
-    Its conditions cost several times an unfiltered search, which mostly brings enough.
-    """
-    condition = None
-    possible = where(wanted) if table.record.whole else None
-    seen: set[str] = set()
-    size = wanted.first_look
-    while True:
-        look = table.nearest(query, size, where=condition, kept=kept)
-        yield [candidate for candidate in look if candidate[0] not in seen]
-        if len(look) < size:
-            return
-        seen.update(node for node, _ in look)
-        if condition == possible:
-            size = wanted.next_look(size)
-        condition = possible
