@@ -108,7 +108,7 @@ class TestRetrieverTextBackend(InMemory, TextBackendCompliance):
         kept = {hit.uko_node: to_document(hit) for hit in documents}
 
         def retrieve(question: str) -> list[Document]:
-            return [kept[hit.uko_node] for hit in index.search(question, max_results=1000)]
+            return [kept[hit.uko_node] for hit in index.search(question, max_results=10_000)]
 
         return RetrieverTextBackend(RunnableLambda(retrieve))
 
