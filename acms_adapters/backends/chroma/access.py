@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from acms_adapters.backends.chroma.opening import (
 )
 from acms_adapters.backends.chroma.table import Table
 from acms_adapters.errors import BackendError, StoreLockedError
+
+logger = logging.getLogger("acms_adapters")
 
 READ_PATIENCE = 10.0
 """Seconds that a search waits for those who write, before it answers with what was before."""
@@ -58,13 +61,7 @@ class Access:
         with self._lock:
             stale = self._fetch()[1]
         if stale:
-            with (
-                suppress(StoreLockedError),
-                self._guard.turn(patience=READ_PATIENCE),
-                self._lock,
-            ):
-                if self._fetch()[1]:  # no other thread was here before
-                    self._renew()
+            self._follow()
         with self._lock:
             table = self._fetch()[0]
             connection = self._opened()
@@ -123,6 +120,14 @@ class Access:
             with suppress(Exception):
                 connection.client.delete_collection(self.place.name)
         connection.retire()
+
+    def _follow(self) -> None:
+        try:
+            with self._guard.turn(patience=READ_PATIENCE), self._lock:
+                if self._fetch()[1]:  # no other thread was here before
+                    self._renew()
+        except StoreLockedError as error:
+            logger.warning("answers by vectors are older than the texts: %s", error)
 
     def _fetch(self) -> tuple[Table, bool]:
         """The collection, and whether somebody else wrote to it since this engine was opened."""
