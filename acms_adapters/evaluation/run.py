@@ -164,4 +164,5 @@ def _resources(store: ContextStore, asked: Sequence[Question]) -> dict[str, str]
 
 def request_of(question: Question) -> ContextRequest:
     """A question as a user asks it."""
-    return ContextRequest(query=question.text)
+    turns = tuple(text for _, text in question.history)
+    return ContextRequest(query=question.text, history=turns or None)

@@ -73,6 +73,8 @@ class ContextRequest(FrozenModel):
         min_relevance: Fragments below it are left out.
         exclude_tiers: Tiers that are left out.
         metadata_filter: Metadata values a fragment must have; a list means any of them.
+        history: Texts of the conversation before the question, oldest first; what the last of them
+            says tells what the question is about.
     """
 
     query: Text | None = None
@@ -96,6 +98,7 @@ class ContextRequest(FrozenModel):
     min_relevance: Score | None = None
     exclude_tiers: tuple[Tier, ...] | None = None
     metadata_filter: Metadata | None = None
+    history: Annotated[tuple[Text, ...], BeforeValidator(_names)] | None = None
 
     @model_validator(mode="before")
     @classmethod

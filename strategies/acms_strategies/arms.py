@@ -11,7 +11,13 @@ from typing import Any
 from acms_adapters.errors import StrategyError
 from acms_adapters.models import ContextRequest, SearchHit, StrategyOptions
 from acms_adapters.models.scores import rescale, to_evidence, to_relevance
-from acms_adapters.protocols import BackendSet, RatesNodes, SearchesText, VectorBackend
+from acms_adapters.protocols import (
+    BackendSet,
+    RatesNodes,
+    SearchesText,
+    TextBackend,
+    VectorBackend,
+)
 from acms_strategies.answers import hits
 from acms_strategies.crew import Crew
 
@@ -24,6 +30,11 @@ VECTOR_WEIGHT = 0.65
 
 Measured as the best sum on questions about code and about encyclopaedia pages alike; scores of
 words spread two to three times as far as those of vectors."""
+
+HISTORY_WEIGHT = 0.7
+"""Weight of what the words of the last turn of a conversation say, beside the question's.
+
+Measured on conversations about documentation and finance: from 0.7 to 1.5 recall hardly changes."""
 
 SHARED_WORDS, SHARED_NEAR = 50, 100
 """Hits that are asked for at least where several strategies share a search."""
@@ -54,16 +65,45 @@ def can_embed(backends: BackendSet) -> bool:
 def search_words(
     words: str, request: ContextRequest, backends: BackendSet, *, limit: int
 ) -> list[SearchHit]:
-    """Hits of the text backend, best first, with their relevance."""
-    text, chosen = backends.text, filters(request)
+    """Hits of the text backend, best first, with their relevance.
+
+    What was said last in the conversation counts as well, where the backend can rate nodes.
+    """
+    text: TextBackend | None = backends.text
+    chosen, said = filters(request), (request.history or ("",))[-1]
     if text is None or not words:
         return []
 
     def search(most: int) -> list[SearchHit]:
         answer = text.search(words, max_results=most, **chosen)
-        return _clean(hits(answer, most=most, source="text"))
+        found = _clean(hits(answer, most=most, source="text"))
+        if not said or not isinstance(text, RatesNodes):
+            return found
+        answer = text.search(said, max_results=most, **chosen)
+        return _in_context(found, _clean(hits(answer, most=most, source="text")), words, said, text)
 
-    return _once(backends, ("words", words, chosen), search, limit=limit, shared=SHARED_WORDS)
+    key = ("words", words, said, chosen)
+    return _once(backends, key, search, limit=limit, shared=SHARED_WORDS)
+
+
+def _in_context(
+    asked: Sequence[SearchHit],
+    before: Sequence[SearchHit],
+    words: str,
+    said: str,
+    text: RatesNodes,
+) -> list[SearchHit]:
+    """Hits of the question and of what was said before it, by what both say of them."""
+    found = {hit.uko_node: hit for hit in (*before, *asked)}
+    evidence = dict.fromkeys(found, 0.0)
+    for hits_of, question, weight in ((asked, words, 1.0), (before, said, HISTORY_WEIGHT)):
+        known = {hit.uko_node: hit.score for hit in hits_of}
+        known |= text.rate(question, [node for node in found if node not in known])
+        for node, relevance in known.items():
+            evidence[node] += weight * to_evidence(relevance)
+    ordered = sorted(found, key=lambda node: (-evidence[node], node))
+    most = max(len(asked), len(before))
+    return [replace(found[n], score=to_relevance(evidence[n])) for n in ordered[:most]]
 
 
 def search_near(
