@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acms_adapters.langchain.fence import fenced
 from acms_adapters.models import ContextPayload
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline import FusionConfig, FusionEngine
+from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
 _TRIES = 8

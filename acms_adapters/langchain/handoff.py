@@ -10,10 +10,10 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from acms_adapters.errors import RequestError
-from acms_adapters.langchain.fence import fenced
 from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY
 from acms_adapters.models import ContextPayload, Plan, SkeletonMetadata
+from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.pipeline.handing_down import hand_down
 from acms_adapters.pipeline.inherited import Inherited, load_json
 from acms_adapters.pipeline.skeleton_service import exact_ratio

@@ -12,8 +12,13 @@ NOTICE = (
 )
 
 _OPEN, _CLOSE = f"<{FENCE}>\n{NOTICE}\n\n", f"\n</{FENCE}>"
-_BLOCK = re.compile(rf"\s*{re.escape(_OPEN)}.*?{re.escape(_CLOSE)}", re.DOTALL)
-_IMITATION = r"<(?=[\W_]{0,16}acms[\W_]{0,4}context%s)"
+_BLOCK = re.compile(rf"(?<!\s)\s*{re.escape(_OPEN)}.*?{re.escape(_CLOSE)}", re.DOTALL)
+
+_BEFORE = r"(?:[^\w<]|_)*"
+"""What may stand between the bracket and the name; it ends at the next bracket, so that no text
+takes more than its length to read."""
+_NAME = r"[\W_]{0,4}".join(FENCE.replace("_", ""))  # also with dashes, or what cannot be seen
+_IMITATION = rf"[<\uff1c\ufe64](?={_BEFORE}(?:{_NAME}%s))"
 
 
 def fenced(text: str, *, around: Sequence[str] = ()) -> str:
@@ -22,7 +27,7 @@ def fenced(text: str, *, around: Sequence[str] = ()) -> str:
     Args:
         around: Names of other tags between which the block will stand, to be kept apart likewise.
     """
-    tags = "".join(rf"|[\W_]{{0,16}}{re.escape(name)}\b" for name in around)
+    tags = "".join(rf"|{re.escape(name)}\b" for name in around)
     return f"{_OPEN}{re.sub(_IMITATION % tags, '&lt;', text, flags=re.IGNORECASE)}{_CLOSE}"
 
 

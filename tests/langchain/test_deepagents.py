@@ -16,7 +16,7 @@ from acms_adapters.langchain import (
     ACMSDelegationMiddleware,
     receipt_of,
 )
-from acms_adapters.langchain.fence import FENCE, NOTICE
+from acms_adapters.pipeline.fencing import FENCE, NOTICE
 
 COUNTER = token_counter()
 BLOCK = re.compile(rf"<{FENCE}>\n{re.escape(NOTICE)}\n\n(.*?)\n</{FENCE}>", re.DOTALL)

@@ -33,7 +33,7 @@ from acms_adapters.langchain import (
     hand_down,
     receipt_of,
 )
-from acms_adapters.langchain.fence import FENCE, NOTICE
+from acms_adapters.pipeline.fencing import FENCE, NOTICE
 from acms_adapters.pipeline.inherited import Inherited
 
 COUNTER = token_counter()

@@ -18,8 +18,8 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from acms_adapters import ContextFragment, ContextPayload, token_counter
 from acms_adapters.langchain import InheritedContext, hand_down, inheriting
-from acms_adapters.langchain.fence import FENCE
 from acms_adapters.langchain.legacy import ACMSChatMessageHistory, ACMSMemory
+from acms_adapters.pipeline.fencing import FENCE
 
 COUNTER = token_counter()
 PROMPT = ChatPromptTemplate([("system", "Be {manner}."), ("human", "{question}")])

@@ -38,8 +38,8 @@ from acms_adapters import (
 )
 from acms_adapters.backends.sqlite import SQLiteStore
 from acms_adapters.langchain import ACMSContextMiddleware, ACMSRetriever, ACMSState
-from acms_adapters.langchain.fence import FENCE, NOTICE
 from acms_adapters.langchain.window import count_messages, count_schemas
+from acms_adapters.pipeline.fencing import FENCE, NOTICE
 
 COUNTER = token_counter()
 OPEN = f"<{FENCE}>\n{NOTICE}"
