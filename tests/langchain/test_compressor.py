@@ -43,6 +43,10 @@ def joined(documents: Sequence[Document]) -> str:
     return "\n\n".join(document.page_content for document in documents)
 
 
+TWO = token_counter().count(joined(numbered(3))) - 1
+"""Room for two of the numbered ones, and not for three."""
+
+
 def test_what_fits_is_kept_in_the_order_it_came_with_ids_and_metadata_a1(
     compress: Compress,
 ) -> None:
@@ -60,9 +64,9 @@ def test_the_best_are_kept_by_their_scores_and_not_by_their_places(compress: Com
     given = numbered(4)
     for document, score in zip(given, (-3.0, 8.0, 2.0, 5.0), strict=True):
         document.metadata["relevance_score"] = score
-    kept = compress(ACMSDocumentCompressor(max_tokens=9), given)
+    kept = compress(ACMSDocumentCompressor(max_tokens=TWO), given)
     assert [document.id for document in kept] == ["1", "3"]
-    kept = compress(ACMSDocumentCompressor(max_tokens=9, order="relevance"), given[::-1])
+    kept = compress(ACMSDocumentCompressor(max_tokens=TWO, order="relevance"), given[::-1])
     assert [document.id for document in kept] == ["1", "3"]
 
 
@@ -185,11 +189,11 @@ def test_behind_an_ensemble_whose_own_limits_are_lost_the_budget_holds(
 
 
 def test_it_is_a_step_of_a_compressor_pipeline() -> None:
-    steps = DocumentCompressorPipeline(transformers=[ACMSDocumentCompressor(max_tokens=9)])
+    steps = DocumentCompressorPipeline(transformers=[ACMSDocumentCompressor(max_tokens=TWO)])
     assert [d.id for d in steps.compress_documents(numbered(5), "?")] == ["0", "1"]
 
 
 def test_without_a_run_above_it_nobody_is_told_and_nothing_fails() -> None:
-    compressor = ACMSDocumentCompressor(max_tokens=9)
+    compressor = ACMSDocumentCompressor(max_tokens=TWO)
     step = RunnableLambda(lambda documents: compressor.compress_documents(documents, "?", []))
     assert len(step.invoke(numbered(5))) == 2

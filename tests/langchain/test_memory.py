@@ -19,7 +19,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from acms_adapters import ContextFragment, ContextPayload, token_counter
 from acms_adapters.langchain import InheritedContext, hand_down, inheriting
 from acms_adapters.langchain.legacy import ACMSChatMessageHistory, ACMSMemory
-from acms_adapters.pipeline.fencing import FENCE
+from acms_adapters.pipeline.fencing import FENCE, fenced
 
 COUNTER = token_counter()
 PROMPT = ChatPromptTemplate([("system", "Be {manner}."), ("human", "{question}")])
@@ -86,9 +86,11 @@ def test_a_chain_that_inherits_nothing_reads_its_prompt(
 
 
 def test_the_block_is_within_its_tokens_and_replaced_when_there_is_one_already() -> None:
-    step = InheritedContext(OWL, max_tokens=60)
+    tokens = COUNTER.count(fenced(payload("the owl {sleeps}").render())) + 9
+    step = InheritedContext(OWL, max_tokens=tokens)
     once = step.invoke("why?")
-    assert COUNTER.count(str(once[0].content)) <= 60
+    assert "the owl {sleeps}" in str(once[0].content)
+    assert COUNTER.count(str(once[0].content)) <= tokens
     assert [message.type for message in once] == ["system", "human"]
     assert step.invoke(once) == once
 
