@@ -34,9 +34,10 @@ logger = logging.getLogger(__name__)
 class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
     """Lets an agent read, at each model call, the context of the current turn.
 
-    At the begin of a turn it assembles context for what the person wrote last and for what a
-    parent handed down. At each model call it puts that into one fenced block, as large as there is
-    room. The messages in the state never hold the block, and are never cut.
+    At the begin of a turn it assembles context for what the person wrote last, in the light of what
+    was said in the turns before, and for what a parent handed down. At each model call it puts that
+    into one fenced block, as large as there is room. The messages in the state never hold the
+    block, and are never cut.
 
     List it last, so that it counts what the others add.
 

@@ -25,7 +25,7 @@ from acms_adapters.models.scores import rescale
 from acms_adapters.models.surplus import restore_surplus
 from acms_adapters.pipeline import ACMSPipeline
 
-_SEARCHED = ("query", "keywords", "focus_nodes", "budget")
+_SEARCHED = ("query", "history", "keywords", "focus_nodes", "budget")
 
 
 class RerankingPipeline:

@@ -38,7 +38,8 @@ class ACMSRetriever(BaseRetriever):
             ``{"resource_types": ["test"]}``.
 
     `max_tokens`, `k`, `filter` (metadata values a document must have) and every field of
-    `ContextRequest` may also be given with a call: ``retriever.invoke(question, k=3)``.
+    `ContextRequest` may also be given with a call: ``retriever.invoke(question, k=3)``. In a
+    conversation give `history`, the texts of what was said before, oldest first.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
