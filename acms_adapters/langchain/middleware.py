@@ -47,7 +47,8 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
         window: Tokens that the model can read; left out, what the model's profile says, else
             unbounded.
         tokenizer: How to count; left out, the model's own encoding where it is known.
-        count_messages: Counts messages, such as a model's own counter; left out, by `tokenizer`.
+        count_messages: Counts messages, such as a model's own counter; left out, by `tokenizer`,
+            with 1,600 tokens for an image and an estimate by size for sounds and files.
         request: Fields of `ContextRequest` for every turn.
         placement: Where the agent's own context goes: to the end of the system message, or into a
             message of its own before the question, which leaves a provider's cached prompt as it

@@ -65,6 +65,45 @@ def test_data_of_images_and_sounds_is_charged_and_not_read_as_text(block: Any) -
     assert MEDIA_TOKENS < count_messages([message], COUNTER) < MEDIA_TOKENS + 20
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "file", "base64": "A" * 90_000, "mime_type": "application/pdf"},
+        {"type": "file", "file": {"file_data": "A" * 90_000}},
+        {"type": "input_file", "file_data": "A" * 90_000},
+        {"type": "document", "source": {"type": "base64", "data": "A" * 90_000}},
+        {"type": "media", "mime_type": "application/pdf", "data": b"A" * 90_000},
+        {"type": "audio", "base64": "A" * 900_000, "mime_type": "audio/mpeg"},
+        {"type": "media", "mime_type": "video/mp4", "data": b"A" * 900_000},
+    ],
+)
+def test_a_long_file_or_recording_is_charged_by_its_size(block: Any) -> None:
+    assert 9_000 <= count_messages([HumanMessage([block])], COUNTER) < 9_100
+
+
+LONG = "Words of a long document. " * 4_000
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "document", "source": {"type": "text", "data": LONG}},
+        {"type": "document", "source": {"type": "content", "content": [{"text": LONG}]}},
+        {"type": "file", "source_type": "text", "text": LONG},
+        {"type": "text-plain", "text": LONG},
+        {"type": "media", "mime_type": "text/plain", "data": LONG},
+    ],
+)
+def test_a_text_that_is_sent_as_a_file_is_counted_as_text(block: Any) -> None:
+    assert count_messages([HumanMessage([block])], COUNTER) >= COUNTER.count(LONG)
+
+
+@pytest.mark.parametrize("kind", ["image", "file", "audio", "video"])
+def test_what_lies_behind_an_address_is_charged_once(kind: str) -> None:
+    block = {"type": kind, "url": "https://example.org/a"}
+    assert count_messages([HumanMessage([block])], COUNTER) == MEDIA_TOKENS + 4
+
+
 def test_tools_are_counted_as_the_schemas_that_are_sent() -> None:
     counted = count_schemas([search], COUNTER)
     assert counted > COUNTER.count(search.description) + 20
