@@ -34,11 +34,14 @@ def new_id() -> str:
     return str(ULID())
 
 
+def line_feeds(text: str) -> str:
+    """A text with its line ends as line feeds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def content_hash(content: str) -> str:
     """SHA-256 of a text with its line ends as line feeds (ruling F1), in hexadecimal."""
-    if "\r" in content:
-        content = content.replace("\r\n", "\n").replace("\r", "\n")
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(line_feeds(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class FragmentProvenance(FrozenModel):
@@ -127,7 +130,8 @@ def detached(fragment: ContextFragment) -> ContextFragment:
     """The same fragment, sharing nothing that a reader could change."""
     # what `model_copy` does, in a third of its time: there can be 100,000
     copied = object.__new__(type(fragment))
-    values = {**fragment.__dict__, "metadata": own_copy(fragment.metadata)}
+    metadata = own_copy(fragment.metadata) if fragment.metadata else {}
+    values = {**fragment.__dict__, "metadata": metadata}
     object.__setattr__(copied, "__dict__", values)
     object.__setattr__(copied, "__pydantic_fields_set__", fragment.__pydantic_fields_set__)
     object.__setattr__(copied, "__pydantic_extra__", None)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
 from acms_adapters.models import ContextFragment
+from acms_adapters.models.fragment import line_feeds
 
-_FEW = 16  # so many texts are sooner compared than indexed
+_FEW = 128  # so many texts are sooner compared than indexed
 _PROBED_WORDS = 16
 _MOST_OCCURRENCES = 16  # a text of one repeated letter would be found everywhere
 
@@ -28,9 +30,10 @@ class PackedTexts:
         """Take a fragment up."""
         resource = fragment.provenance.resource_uri
         if resource in self._shared:
-            texts = self._resources.get(resource) or _Texts()
+            texts = self._resources.get(resource)
+            if texts is None:
+                texts = self._resources[resource] = _Texts()
             texts.add(number, passage(fragment.content))
-            self._resources[resource] = texts
 
     def remove(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment out."""
@@ -60,19 +63,23 @@ class _Texts:
     the last, whose words may be cut; the longest of those at its beginning is its probe.
     """
 
+    __slots__ = ("_index", "_longest", "_shortest", "all")
+
     def __init__(self) -> None:
         self.all: dict[int, str] = {}
-        self._shortest = self._longest = 0
-        self._waiting: list[int] = []
-        self._by_pair: dict[_Pair, list[int]] = {}
-        self._by_probe: dict[_Pair, list[int]] = {}
+        self._shortest, self._longest = sys.maxsize, 0
+        self._index: _Index | None = None
 
     def add(self, number: int, text: str) -> None:
         """Take a passage up."""
-        self._shortest = min(self._shortest or len(text), len(text))
-        self._longest = max(self._longest, len(text))
+        size = len(text)
+        if size < self._shortest:
+            self._shortest = size
+        if size > self._longest:
+            self._longest = size
         self.all[number] = text
-        self._waiting.append(number)
+        if self._index is not None:
+            self._index.add(number, text)
 
     def around(self, text: str) -> int | None:
         """Number of a passage that holds `text`."""
@@ -80,8 +87,7 @@ class _Texts:
             return None
         near: Iterable[tuple[int, str]] = self.all.items()
         if len(self.all) > _FEW and (probe := _probe(text)) != _NO_PAIR:
-            self._index()
-            near = self._known(self._by_pair.get(probe, ()))
+            near = self._known(self._indexed().by_pair.get(probe, ()))
         return next((n for n, outer in near if text in outer and contains(outer, text)), None)
 
     def inside(self, text: str) -> Collection[int]:
@@ -90,20 +96,34 @@ class _Texts:
             return ()
         near: Iterable[tuple[int, str]] = self.all.items()
         if len(self.all) > _FEW:
-            self._index()
-            probes = self._by_probe.keys() & {_NO_PAIR, *_pairs(text)}
-            near = self._known(sorted(n for probe in probes for n in self._by_probe[probe]))
+            by_probe = self._indexed().by_probe
+            probes = by_probe.keys() & {_NO_PAIR, *_pairs(text)}
+            near = self._known(sorted(n for probe in probes for n in by_probe[probe]))
         return [n for n, inner in near if inner in text and contains(text, inner)]
 
     def _known(self, numbers: Iterable[int]) -> Iterable[tuple[int, str]]:
         return ((number, self.all[number]) for number in numbers if number in self.all)
 
-    def _index(self) -> None:
-        for number, text in self._known(self._waiting):
-            self._by_probe.setdefault(_probe(text), []).append(number)
-            for pair in set(_pairs(text)):
-                self._by_pair.setdefault(pair, []).append(number)
-        self._waiting.clear()
+    def _indexed(self) -> _Index:
+        if self._index is None:
+            self._index = _Index()
+            for number, text in self.all.items():
+                self._index.add(number, text)
+        return self._index
+
+
+class _Index:
+    """Numbers of passages by their pairs of words."""
+
+    def __init__(self) -> None:
+        self.by_pair: dict[_Pair, list[int]] = {}
+        self.by_probe: dict[_Pair, list[int]] = {}
+
+    def add(self, number: int, text: str) -> None:
+        """Take a passage up."""
+        self.by_probe.setdefault(_probe(text), []).append(number)
+        for pair in set(_pairs(text)):
+            self.by_pair.setdefault(pair, []).append(number)
 
 
 _Pair = tuple[str, str]
@@ -130,9 +150,7 @@ def shared_resources(fragments: Iterable[ContextFragment]) -> frozenset[str]:
 
 def passage(content: str) -> str:
     """A text as it is compared: line feeds for line ends, nothing blank around it."""
-    if "\r" in content:
-        content = content.replace("\r\n", "\n").replace("\r", "\n")
-    return content.strip()
+    return line_feeds(content).strip()
 
 
 def contains(outer: str, inner: str) -> bool:

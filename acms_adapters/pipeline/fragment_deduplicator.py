@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
-from acms_adapters.models.fragment import as_fragments
+from acms_adapters.models.fragment import as_fragments, line_feeds
 from acms_adapters.pipeline.ranking import Digests, preference, provenance_key, without
 
 DedupStrategy = Literal["highest_relevance", "first_seen", "most_recent"]
@@ -79,7 +79,7 @@ def deduplicate(
     nodes = Counter([fragment.uko_node for fragment in candidates])
     if len(nodes) == len(candidates):
         return Deduplication(candidates)
-    first, repeated = _grouped(candidates, nodes, digests or Digests())
+    first, repeated = _grouped(candidates, nodes)
     duplicates: list[tuple[ContextFragment, str]] = []
     for key, group in repeated.items():
         kept = choose(group)
@@ -92,14 +92,14 @@ _Key = tuple[str, str]
 
 
 def _grouped(
-    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int], digests: Digests
+    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int]
 ) -> tuple[dict[_Key, ContextFragment], dict[_Key, list[ContextFragment]]]:
     first: dict[_Key, ContextFragment] = {}
     repeated: dict[_Key, list[ContextFragment]] = {}
     for fragment in fragments:
         node = fragment.uko_node
-        # a node that occurs once has no duplicate, so its text need not be hashed
-        key = (node, digests.of(fragment) if nodes[node] > 1 else "")
+        # a node that occurs once has no duplicate; a text says as much as its hash
+        key = (node, line_feeds(fragment.content) if nodes[node] > 1 else "")
         if key not in first:
             first[key] = fragment
         elif key in repeated:

@@ -438,6 +438,9 @@ sentences = st.lists(
 ).map(" ".join)
 
 
+OTHERS = tuple(f"unrelated passage {n}" for n in range(150))  # more than are compared one by one
+
+
 @given(st.lists(sentences, min_size=20, max_size=40, unique=True), st.data())
 def test_an_index_of_many_texts_finds_what_comparing_each_would_find_f9(
     texts: list[str], data: Any
@@ -446,9 +449,12 @@ def test_an_index_of_many_texts_finds_what_comparing_each_would_find_f9(
     start = data.draw(st.integers(0, len(one) - 1))
     end = data.draw(st.integers(start, len(one)))
     text = data.draw(st.sampled_from([one[start:end], f"({one}) {other}"]))
+    texts = [*texts[:10], *OTHERS, *texts[10:]]
     packed = PackedTexts({"f"})
     for number, content in enumerate(texts):
-        packed.add(number, fragment(str(number), 1, content, resource="f"))
+        added = fragment(str(number), 1, content, resource="f")
+        packed.compare(added)
+        packed.add(number, added)
     packed.remove(3, fragment("3", 1, texts[3], resource="f"))
     known = {n: passage(t) for n, t in enumerate(texts) if n != 3}
     outer = [n for n, holder in known.items() if contains(holder, passage(text))]
