@@ -55,6 +55,10 @@ class ACMSRetriever(BaseRetriever):
         self._request("", {})
         return self
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """A copy that asks the same pipeline, which has connections and threads of its own."""
+        return super().__deepcopy__({**(memo or {}), id(self.pipeline): self.pipeline})
+
     @classmethod
     def from_documents(
         cls,

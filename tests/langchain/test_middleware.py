@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,7 @@ from acms_adapters import (
     ContextPayload,
     ContextStore,
     NothingAnsweredError,
+    SearchHit,
     WindowError,
     token_counter,
 )
@@ -558,3 +560,38 @@ def test_a_retriever_in_place_of_a_pipeline_is_refused_when_the_middleware_is_ma
         ACMSContextMiddleware(retriever)
     with pytest.raises(ValueError, match="must be an ACMSPipeline, not 3"):
         ACMSContextMiddleware(3)
+
+
+async def test_a_middleware_in_a_running_loop_waits_for_a_coroutine_of_the_same_loop(
+    scripted: Any,
+) -> None:
+    loop, entered, released = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    class Blocking:
+        def search(self, query: str, **options: Any) -> list[SearchHit]:
+            loop.call_soon_threadsafe(entered.set)
+            assert released.wait(30)
+            return [SearchHit(uko_node="n", content="the answer", score=0.9)]
+
+    async def release() -> None:
+        await entered.wait()
+        released.set()
+
+    model = scripted("ok")
+    middleware = ACMSContextMiddleware(ACMSPipeline(backends={"text": Blocking()}))
+    agent = create_agent(model, [], middleware=[middleware])
+    await asyncio.gather(agent.ainvoke({"messages": "the answer?"}), release())
+    assert "the answer" in str(model.seen[0][0].content)
+
+
+def test_a_system_message_among_the_messages_stays_where_it_is(
+    run: Run, animals: ContextStore, scripted: Any
+) -> None:
+    """Two system messages: the block is appended to the agent's own, and the other one is left."""
+    model = scripted("ok")
+    agent = create_agent(
+        model, [], system_prompt="RULES", middleware=[ACMSContextMiddleware(animals.pipeline())]
+    )
+    run(agent, {"messages": [SystemMessage("given"), HumanMessage("the owl?")]})
+    assert [str(m.text)[:5] for m in model.seen[0]] == ["RULES", "given", "the o"]
+    assert FENCE not in str(model.seen[0][1].text)
