@@ -1,8 +1,12 @@
-"""Time of `FusionEngine.fuse` beside the work nobody can avoid: sorting and hashing the texts."""
+"""Time of `FusionEngine.fuse` beside the work nobody can avoid: sorting and hashing the texts.
+
+python tests/benchmarks/bench_fusion.py [--quick]
+"""
 
 import gc
 import hashlib
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -88,7 +92,7 @@ def main() -> None:
         "| input | fragments | budget | sort + SHA-256 (ms) | fuse (ms) | ratio | with ledger |\n"
         "|---|---:|---|---:|---:|---:|---:|"
     )
-    for row in rows():
+    for row in rows(SIZES[:3] if "--quick" in sys.argv else SIZES):
         print(
             f"| {row['input']} | {row['fragments']:,} | {row['budget']} "
             f"| {row['sort_and_hash_ms']:.3f} | {row['fuse_ms']:.3f} "

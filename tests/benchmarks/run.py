@@ -1,12 +1,22 @@
-"""All benchmarks, one after the other. They inform; nothing depends on their figures."""
+"""All benchmarks, one after the other. They inform; nothing depends on their figures.
+
+    python tests/benchmarks/run.py [--quick]
+
+Quick ones take a minute together: small sizes, and nothing that is indexed.
+"""
 
 import runpy
+import sys
 from pathlib import Path
 
+QUICK = (
+    ("Compressing, fusing and coordinating", "bench_components"),
+    ("Fusing", "bench_fusion"),
+)
 BENCHMARKS = (
     ("Indexing a real code base", "bench_index"),
     ("Asking it", "bench_query"),
-    ("Fusing", "bench_fusion"),
+    *QUICK,
     ("Fitting LlamaIndex nodes", "bench_postprocessor"),
     ("The SQLite store at two sizes", "bench_sqlite"),
     ("A whole store at two sizes", "bench_store"),
@@ -17,7 +27,7 @@ BENCHMARKS = (
 
 def main() -> None:
     """Run them."""
-    for title, name in BENCHMARKS:
+    for title, name in QUICK if "--quick" in sys.argv else BENCHMARKS:
         print(f"\n{title}\n{'-' * len(title)}", flush=True)
         runpy.run_path(str(Path(__file__).with_name(f"{name}.py")), run_name="__main__")
 
