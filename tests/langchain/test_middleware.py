@@ -8,7 +8,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,14 @@ from langchain.agents.middleware import (
     before_model,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    get_buffer_string,
+)
+from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -34,7 +40,6 @@ from acms_adapters import (
     ContextPayload,
     ContextStore,
     NothingAnsweredError,
-    SearchHit,
     WindowError,
     token_counter,
 )
@@ -127,10 +132,17 @@ class FiftyTurns:
         assert max(sizes) <= self.window
         assert sizes[-1] > self.window - 100
         assert len({len(str(read[0].text)) for read in self.model.seen}) > 1
+        assert [tool.name for tool in self.model.tools] == ["weigh"]
         for read in self.model.seen:
+            # by another measure than the product's own
+            assert COUNTER.count(get_buffer_string(read)) + tools <= self.window
+            assert count_tokens_approximately(read) + tools <= self.window
             assert [message.type for message in read].count("system") == 1
             assert blocks(read) == [read[0]]
             assert str(read[0].text).count(OPEN) == 1
+            asked = next(str(m.text) for m in reversed(read) if m.type == "human")
+            animal = asked.removesuffix("?").rsplit(" ", 1)[1]
+            assert f"the {animal} sleeps in box" in str(read[0].text)
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver])
@@ -560,28 +572,6 @@ def test_a_retriever_in_place_of_a_pipeline_is_refused_when_the_middleware_is_ma
         ACMSContextMiddleware(retriever)
     with pytest.raises(ValueError, match="must be an ACMSPipeline, not 3"):
         ACMSContextMiddleware(3)
-
-
-async def test_a_middleware_in_a_running_loop_waits_for_a_coroutine_of_the_same_loop(
-    scripted: Any,
-) -> None:
-    loop, entered, released = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
-
-    class Blocking:
-        def search(self, query: str, **options: Any) -> list[SearchHit]:
-            loop.call_soon_threadsafe(entered.set)
-            assert released.wait(30)
-            return [SearchHit(uko_node="n", content="the answer", score=0.9)]
-
-    async def release() -> None:
-        await entered.wait()
-        released.set()
-
-    model = scripted("ok")
-    middleware = ACMSContextMiddleware(ACMSPipeline(backends={"text": Blocking()}))
-    agent = create_agent(model, [], middleware=[middleware])
-    await asyncio.gather(agent.ainvoke({"messages": "the answer?"}), release())
-    assert "the answer" in str(model.seen[0][0].content)
 
 
 def test_a_system_message_among_the_messages_stays_where_it_is(

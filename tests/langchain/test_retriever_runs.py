@@ -20,7 +20,6 @@ from acms_adapters import (
     ContextFragment,
     ContextStore,
     NothingAnsweredError,
-    SearchHit,
     StrategyCapabilities,
     token_counter,
 )
@@ -152,24 +151,6 @@ def test_a_call_inside_a_running_loop_answers_as_well(animals: ContextStore) -> 
         return retriever.invoke("the cat")
 
     assert asyncio.run(ask())[0].id is not None
-
-
-async def test_a_backend_that_a_coroutine_of_the_same_loop_releases_does_not_block_it() -> None:
-    loop, entered, released = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
-
-    class Blocking:
-        def search(self, query: str, **options: Any) -> list[SearchHit]:
-            loop.call_soon_threadsafe(entered.set)
-            assert released.wait(30)
-            return [SearchHit(uko_node="n", content="the answer", score=0.9)]
-
-    async def release() -> None:
-        await entered.wait()
-        released.set()
-
-    retriever = ACMSRetriever(pipeline=ACMSPipeline(backends={"text": Blocking()}))
-    documents, _ = await asyncio.gather(retriever.ainvoke("the answer?"), release())
-    assert [document.id for document in documents] == ["n"]
 
 
 def test_eight_threads_with_200_calls_each_get_the_answers_of_one() -> None:
