@@ -6,8 +6,10 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
+from acms_adapters.backends.chroma.crowds import Crowds
 from acms_adapters.backends.chroma.guard import Guard
 from acms_adapters.backends.chroma.opening import (
     Connection,
@@ -40,6 +42,7 @@ class Access:
         self._lock = threading.Lock()  # taken after a turn, never before
         self._writing = threading.Lock()
         self._guard = Guard(place.folder)
+        self._crowds = Crowds()
         make_folder(place)
         with self._guard.turn():
             self._connection: Connection | None = connect(place)
@@ -63,7 +66,7 @@ class Access:
         if stale:
             self._follow()
         with self._lock:
-            table = self._fetch()[0]
+            table = replace(self._fetch()[0], crowds=self._crowds)
             connection = self._opened()
             connection.take()
         try:

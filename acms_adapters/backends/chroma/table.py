@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from acms_adapters.backends.chroma.crowds import Crowds
 from acms_adapters.backends.chroma.failures import DamagedVectorsError, translated
 from acms_adapters.backends.chroma.record import (
     CollectionRecord,
@@ -16,6 +17,7 @@ from acms_adapters.backends.chroma.record import (
     node_metadata,
 )
 from acms_adapters.backends.vectors.records import Vector, VectorRecord, unit
+from acms_adapters.backends.vectors.scan import Scan
 from acms_adapters.backends.vectors.search import Candidate, rank
 from acms_adapters.models.hit import SearchHit
 
@@ -28,12 +30,17 @@ BATCH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A collection as it is now."""
+    """A collection as it is now.
+
+    Attributes:
+        crowds: Remembers what was read for exact answers; without it Chroma's graph answers.
+    """
 
     collection: Collection
     record: CollectionRecord
     place: str
     batch: int = BATCH
+    crowds: Crowds | None = None
 
     def count(self, where: dict[str, Any] | None = None) -> int:
         """How many nodes there are, or meet a condition."""
@@ -121,6 +128,9 @@ class Table:
             where: Chroma's condition.
             kept: Takes up what Chroma itself holds of the nodes.
         """
+        scan = self._scan()
+        if scan is not None:
+            return self._scanned(scan, query, size, where=where, kept=kept)
         asked: Any = [query]
         with translated(self.place):
             found: Mapping[str, Any] = self.collection.query(
@@ -135,6 +145,43 @@ class Table:
             # its graph loses nodes among equal vectors and behind conditions
             return self._exact(query, size, where=where, kept=kept)
         return rank(candidates)
+
+    def _scan(self) -> Scan | None:
+        """All vectors, where the graph could not be relied on and they are few enough."""
+        crowds, sample = self.crowds, self.record.sample
+        if crowds is None or not crowds.is_crowded(self.record, lambda: self.vectors(sample or ())):
+            return None
+        return crowds.scan(self.record, count=self.count(), read=self._read)
+
+    def _read(self) -> Scan:
+        found: dict[str, Vector] = {}
+        for page in self._pages(["embeddings"]):
+            rows = np.asarray(page["embeddings"], dtype=np.float32)
+            found.update(zip(page["ids"], rows, strict=True))
+        return Scan.of(found)
+
+    def _scanned(
+        self,
+        scan: Scan,
+        query: Vector,
+        size: int,
+        *,
+        where: dict[str, Any] | None,
+        kept: dict[str, SearchHit] | None,
+    ) -> list[Candidate]:
+        among = None
+        if where is not None:
+            with translated(self.place):
+                among = self.collection.get(where=where, include=[])["ids"]
+        candidates = scan.nearest(query, size, among=among)
+        if kept is None:
+            return candidates
+        for start in range(0, len(candidates), self.batch):
+            nodes = [node for node, _ in candidates[start : start + self.batch]]
+            with translated(self.place):
+                page: Any = self.collection.get(ids=nodes, include=["metadatas", "documents"])
+            _keep(page, kept)
+        return [candidate for candidate in candidates if candidate[0] in kept]
 
     def _exact(
         self,
@@ -155,8 +202,7 @@ class Table:
         if not page["ids"]:
             return []
         if kept is not None:
-            rows = zip(page["ids"], page["metadatas"], page["documents"], strict=True)
-            kept.update((node, kept_hit(node, metadata, text)) for node, metadata, text in rows)
+            _keep(page, kept)
         if page.get("embeddings") is None:
             cosines = 1.0 - np.asarray(page["distances"], dtype=np.float64)
         else:
@@ -210,3 +256,8 @@ class Table:
         """Keep what the collection says of itself."""
         with translated(self.place):
             self.collection.modify(metadata=record.metadata())
+
+
+def _keep(page: Mapping[str, Any], kept: dict[str, SearchHit]) -> None:
+    rows = zip(page["ids"], page["metadatas"], page["documents"], strict=True)
+    kept.update((node, kept_hit(node, metadata, text)) for node, metadata, text in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from acms_adapters.backends.vectors.records import (
     read_records,
     unit,
 )
+from acms_adapters.backends.vectors.scan import Scan
 from acms_adapters.backends.vectors.search import Candidate, Wanted, collect, scored
 from acms_adapters.models.hit import SearchHit
 
@@ -36,16 +36,14 @@ class _Snapshot:
     """What a search reads; never changed, so searches need no lock.
 
     Attributes:
-        nodes: Sorted.
-        matrix: Their vectors, of length 1.
+        scan: Nodes and their vectors.
         sample: Some of them, to take statistics over.
         records: All that is known of them.
         origins: Each resource and its type once.
         origin_of: For each node the place in `origins`.
     """
 
-    nodes: tuple[str, ...]
-    matrix: Vector
+    scan: Scan
     sample: Vector
     records: Mapping[str, VectorRecord]
     origins: tuple[tuple[str, str], ...]
@@ -99,9 +97,9 @@ class MemoryVectorBackend:
         )
         query = unit(read_query(embedding))
         current = self._current()
-        if not top_k or not current.nodes:
+        if not top_k or not current.scan.nodes:
             return []
-        check_size(len(query), current.matrix.shape[1], embedder=self.embedder_name)
+        check_size(len(query), current.scan.matrix.shape[1], embedder=self.embedder_name)
         if not query.any():
             return []
         looks = _looks(current, query, wanted=wanted)
@@ -115,8 +113,8 @@ class MemoryVectorBackend:
         if len(current.sample) < SMALLEST_SAMPLE or not query.any():
             return {}
         there = [node for node in nodes if node in current.records]
-        rows = [bisect_left(current.nodes, node) for node in there]
-        cosines = [float(cosine) for cosine in current.matrix[rows] @ query]
+        rows = [current.scan.rows[node] for node in there]
+        cosines = [float(cosine) for cosine in current.scan.matrix[rows] @ query]
         return dict(zip(there, relevance(cosines, query, sample=current.sample), strict=True))
 
     def upsert(
@@ -191,19 +189,16 @@ class MemoryVectorBackend:
 
 
 def _freeze(records: dict[str, VectorRecord]) -> _Snapshot:
-    nodes = tuple(sorted(records))
-    rows = [records[node].vector for node in nodes]
-    matrix = unit(np.stack(rows)) if rows else np.zeros((0, 0), dtype=np.float32)
-    chosen = set(choose_sample(nodes))
+    scan = Scan.of({node: record.vector for node, record in records.items()})
+    chosen = set(choose_sample(scan.nodes))
     places: dict[tuple[str, str], int] = {}
     origin_of = [
         places.setdefault((record.resource_uri, record.resource_type), len(places))
-        for record in map(records.__getitem__, nodes)
+        for record in map(records.__getitem__, scan.nodes)
     ]
     return _Snapshot(
-        nodes=nodes,
-        matrix=matrix,
-        sample=matrix[[row for row, node in enumerate(nodes) if node in chosen]],
+        scan=scan,
+        sample=scan.matrix[[row for row, node in enumerate(scan.nodes) if node in chosen]],
         records=dict(records),
         origins=tuple(places),
         origin_of=np.asarray(origin_of, dtype=np.int64),
@@ -215,14 +210,13 @@ def _own(current: _Snapshot) -> Hydrate:
 
 
 def _looks(current: _Snapshot, query: Vector, *, wanted: Wanted) -> Iterator[list[Candidate]]:
-    cosines = np.round(np.clip(current.matrix @ query, -1.0, 1.0).astype(np.float64), 6)
-    order = np.argsort(-cosines, kind="stable")  # nodes are sorted, so ties go by node
+    order, cosines = current.scan.order(query)
     if wanted.filters:
         order = order[_held(current, wanted)[order]]
     start, size = 0, wanted.first_look
     while start < len(order):
         rows = order[start : start + size]
-        yield [(current.nodes[row], float(cosines[row])) for row in rows]
+        yield current.scan.candidates(rows, cosines)
         start, size = start + size, wanted.next_look(size)
 
 
@@ -232,6 +226,6 @@ def _held(current: _Snapshot, wanted: Wanted) -> NDArray[np.bool_]:
     inside = np.asarray([wanted.holds(uri) for uri, _ in current.origins])
     held: NDArray[np.bool_] = inside[current.origin_of]
     for row in np.flatnonzero(~held):
-        held[row] = wanted.holds(current.nodes[row])
+        held[row] = wanted.holds(current.scan.nodes[row])
     held &= typed[current.origin_of]
     return held

@@ -1,0 +1,135 @@
+"""Many equal vectors in a collection: what lies beside them is found as well (M7, B5)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from chromadb.api.models.Collection import Collection
+
+from acms_adapters.backends.chroma import ChromaVectorBackend, crowds
+from acms_adapters.backends.vectors import MemoryVectorBackend
+from acms_adapters.backends.vectors.records import unit
+from acms_adapters.backends.vectors.scan import Scan, has_equals
+
+OTHERS, EQUAL = 2_000, 400
+RANDOM = np.random.default_rng(7)
+VECTORS = np.concatenate(
+    [RANDOM.normal(size=(OTHERS, 48)), np.repeat(RANDOM.normal(size=(1, 48)), EQUAL, axis=0)]
+).astype(np.float32)
+NODES = [f"project://app/{number % 10}/{number:04d}" for number in range(len(VECTORS))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Written in a random order, as files come."""
+    path = tmp_path_factory.mktemp("crowd")
+    backend = ChromaVectorBackend(path)
+    order = RANDOM.permutation(len(NODES))
+    for part in np.array_split(order, 6):
+        backend.upsert(
+            [NODES[row] for row in part], VECTORS[part], contents=[f"text {row}" for row in part]
+        )
+    backend.close()
+    return path
+
+
+def lost(backend: ChromaVectorBackend, *, step: int = 1) -> list[str]:
+    """Nodes that their own vector does not find: of all or some others, and of all equal ones."""
+    missing = []
+    for row in range(0, OTHERS, step):
+        node = NODES[row]
+        (hit,) = backend.similarity_search(VECTORS[row].tolist(), top_k=1)
+        if (hit.uko_node, hit.content) != (node, f"text {int(node[-4:])}"):
+            missing.append(node)
+    found = backend.similarity_search(VECTORS[-1].tolist(), top_k=EQUAL)
+    return [*missing, *sorted(set(NODES[OTHERS:]).difference(hit.uko_node for hit in found))]
+
+
+def test_every_vector_beside_many_equal_ones_is_found_by_itself(folder: Path) -> None:
+    backend = ChromaVectorBackend(folder)
+    assert lost(backend) == []
+    backend.close()
+
+
+def test_without_comparing_all_the_graph_loses_some(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once Chroma loses none, comparing can go."""
+    monkeypatch.setattr(crowds, "LARGEST", OTHERS)
+    backend = ChromaVectorBackend(folder)
+    assert lost(backend, step=4)
+    backend.close()
+
+
+def test_b5_it_answers_as_the_vectors_in_memory_do_in_a_scope(folder: Path) -> None:
+    memory, backend = MemoryVectorBackend(), ChromaVectorBackend(folder)
+    memory.upsert(NODES, VECTORS)
+    for row in (0, 7, OTHERS):
+        for scope in (None, ["project://app/3"], ["project://app/nowhere"]):
+            asked: dict[str, Any] = {"top_k": 30, "scope": scope, "min_similarity": -1.0}
+            answers = [
+                [(hit.uko_node, round(hit.score, 6)) for hit in each.similarity_search(q, **asked)]
+                for q in [VECTORS[row].tolist()]
+                for each in (memory, backend)
+            ]
+            assert answers[0] == answers[1]
+    backend.close()
+
+
+def test_what_is_written_after_a_question_is_found_at_once(tmp_path: Path) -> None:
+    reader, writer = ChromaVectorBackend(tmp_path), ChromaVectorBackend(tmp_path)
+    equal = [[1.0, 0.0, 0.0]] * 20
+    writer.upsert([f"e{number}" for number in range(20)], equal)
+    assert len(reader.similarity_search([1, 0, 0], top_k=50)) == 20
+    for backend in (writer, reader):
+        backend.upsert(["new"], [[0, 1, 0]])
+        for each in (reader, writer):
+            assert each.similarity_search([0, 1, 0], top_k=1)[0].uko_node == "new"
+        backend.upsert(["new"], [[0, 0, 1]])
+        for each in (reader, writer):
+            assert each.similarity_search([0, 0, 1], top_k=1)[0].uko_node == "new"
+        backend.remove(["new"])
+        for each in (reader, writer):
+            assert "new" not in {h.uko_node for h in each.similarity_search([0, 0, 1], top_k=50)}
+    for each in (reader, writer):
+        each.close()
+
+
+def test_where_no_two_are_equal_vectors_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = ChromaVectorBackend(tmp_path)
+    backend.upsert(NODES[:900], VECTORS[:900])
+    read: list[int] = []
+    get = Collection.get
+
+    def watched(self: Collection, *args: Any, **options: Any) -> Any:
+        page = get(self, *args, **options)
+        if "embeddings" in options.get("include", ()):
+            read.append(len(page["ids"]))
+        return page
+
+    monkeypatch.setattr(Collection, "get", watched)
+    for row in range(20):
+        backend.similarity_search(VECTORS[row].tolist(), top_k=5)
+    assert sum(read) <= 2 * 256, "more than the sample was read"
+    backend.close()
+
+
+def test_rows_are_equal_if_float32_cannot_tell_them_apart() -> None:
+    apart = unit(RANDOM.normal(size=(256, 256)).astype(np.float32))
+    assert not has_equals(apart)
+    noise = RANDOM.normal(size=256) * 1e-8
+    assert has_equals(np.concatenate([apart, unit((apart[:1] + noise).astype(np.float32))]))
+    assert not has_equals(np.zeros((0, 0), dtype=np.float32))
+    assert not has_equals(np.zeros((3, 4), dtype=np.float32))
+
+
+def test_a_scan_chooses_among_some_and_breaks_ties_by_node() -> None:
+    rows = np.asarray([[0, 2], [0, 1], [3, 0]], dtype=np.float32)
+    scan = Scan.of(dict(zip("bac", rows, strict=True)))
+    query = np.asarray([0, 1], dtype=np.float32)
+    assert scan.nearest(query, 9) == [("a", 1.0), ("b", 1.0), ("c", 0.0)]
+    assert scan.nearest(query, 1, among=["nobody", "c", "b"]) == [("b", 1.0)]
+    assert scan.nearest(query, 5, among=[]) == []
