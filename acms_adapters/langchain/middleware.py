@@ -85,7 +85,7 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
         self._fields: dict[str, Any] = dict(request or {})
         if tokenizer is not None:
             self._fields.setdefault("tokenizer", tokenizer)
-        ContextRequest(**self._fields)
+        budget = ContextRequest(**self._fields).budget
         self._injector = Injector(
             max_tokens=max_tokens,
             window=window,
@@ -102,6 +102,8 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
                 needed=fence + 1,
                 available=max_tokens,
             )
+        if budget is not None:
+            self._tokens = min(self._tokens, budget.available_tokens)
         if on_failure not in ("raise", "degrade"):
             raise RequestError(f"on_failure must be 'raise' or 'degrade', not {on_failure!r}")
         self._on_failure = on_failure

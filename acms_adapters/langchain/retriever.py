@@ -32,7 +32,7 @@ class ACMSRetriever(BaseRetriever):
 
     Attributes:
         pipeline: Decides what is read; shared with whoever else uses it.
-        max_tokens: Tokens for all texts together (ruling A1).
+        max_tokens: Tokens for all texts together (ruling A1), where no `budget` is asked for.
         k: Upper bound on the number of documents; None leaves it to the budget.
         request: Fields of `ContextRequest` for every call, such as
             ``{"resource_types": ["test"]}``.
@@ -52,7 +52,7 @@ class ACMSRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _check(self) -> Self:
         checked_pipeline(self.pipeline)
-        self._request("", {})
+        self._asked("", {})
         return self
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
@@ -136,47 +136,46 @@ class ACMSRetriever(BaseRetriever):
 
     def assemble(self, query: str, **options: Any) -> ContextPayload:
         """The whole payload for a question: fragments, ledger, metrics (ruling A5)."""
-        return self.pipeline.assemble(self._request(query, options), **self._limits(options))
+        request, limits = self._asked(query, options)
+        return self.pipeline.assemble(request, **limits)
 
     async def aassemble(self, query: str, **options: Any) -> ContextPayload:
         """The same as `assemble`, without blocking the event loop."""
-        request = self._request(query, options)
-        return await self.pipeline.aassemble(request, **self._limits(options))
+        request, limits = self._asked(query, options)
+        return await self.pipeline.aassemble(request, **limits)
 
-    def _request(self, query: str, options: dict[str, Any]) -> ContextRequest:
-        asked = {**self.request, **options}
-        for name in ("k", "max_tokens", "verbose"):
-            asked.pop(name, None)
-        if "filter" in asked:
-            asked["metadata_filter"] = asked.pop("filter")
-        return ContextRequest(**{"query": query, **asked})
-
-    def _limits(self, options: dict[str, Any]) -> dict[str, Any]:
-        def given(name: str) -> Any:
-            value = options.get(name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise RequestError(f"{name} must be a whole number >= 1, not {value!r}")
-            return getattr(self, name) if value is None else value
-
-        return {
-            "budget": given("max_tokens"),
-            "max_fragments": given("k"),
+    def _asked(self, query: str, options: dict[str, Any]) -> tuple[ContextRequest, dict[str, Any]]:
+        fields = {**self.request, **options, "query": query}
+        most, tokens = self._limit("k", fields), self._limit("max_tokens", fields)
+        fields.pop("verbose", None)  # LangChain's own
+        if "filter" in fields:
+            fields["metadata_filter"] = fields.pop("filter")
+        request = ContextRequest(**fields)
+        limits = {
+            "budget": tokens or request.budget or self.max_tokens,
+            "max_fragments": most or self.k,
             "layout": "bare",
         }
+        return request, limits
+
+    @staticmethod
+    def _limit(name: str, fields: dict[str, Any]) -> int | None:
+        value = fields.pop(name, None)
+        if value is None or (type(value) is int and value > 0):
+            return value
+        raise RequestError(f"{name} must be a whole number >= 1, not {value!r}")
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         # what runs inside becomes a child of this run, which the base class does not see to
         config = patch_config(ensure_config(), callbacks=run_manager.get_child())
-        request = self._request(query, options)
-        return to_documents(assemble_below(config, self.pipeline, request, **self._limits(options)))
+        request, limits = self._asked(query, options)
+        return to_documents(assemble_below(config, self.pipeline, request, **limits))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         config = patch_config(ensure_config(), callbacks=run_manager.get_child())
-        request = self._request(query, options)
-        return to_documents(
-            await aassemble_below(config, self.pipeline, request, **self._limits(options))
-        )
+        request, limits = self._asked(query, options)
+        return to_documents(await aassemble_below(config, self.pipeline, request, **limits))

@@ -97,6 +97,7 @@ def test_a_store_with_an_index_ranks_skeletons() -> None:
     found = store.search("the cat")
     assert [hit.plan_id for hit in found] == ["cat", "dog"]
     assert found[0].score > found[1].score
+    assert asyncio.run(store.asearch("the cat", limit=1)) == found[:1]
 
 
 def test_a_store_without_an_index_is_an_error_and_not_an_arbitrary_order() -> None:
@@ -105,3 +106,5 @@ def test_a_store_without_an_index_is_an_error_and_not_an_arbitrary_order() -> No
     store.save("cat", skeleton("about the cat"))
     with pytest.raises(BackendError, match="InMemoryStore cannot rank: give it an index"):
         store.search("the cat")
+    with pytest.raises(BackendError, match="InMemoryStore cannot rank: give it an index"):
+        asyncio.run(store.asearch("the cat"))

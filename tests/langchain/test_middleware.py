@@ -451,6 +451,17 @@ def test_a_turn_without_words_has_no_context_and_none_of_the_turn_before(
     assert not blocks(silent.seen[0])
 
 
+def test_a_budget_in_the_request_holds_beside_max_tokens(
+    run: Run, animals: ContextStore, scripted: Any
+) -> None:
+    model = scripted("ok")
+    middleware = ACMSContextMiddleware(animals.pipeline(), request={"budget": 30})
+    run(create_agent(model, [], middleware=[middleware]), ask("Where sleeps the owl?"))
+    inside = str(model.seen[0][0].content).split(NOTICE)[1].removesuffix(f"</{FENCE}>")
+    assert "the owl" in inside
+    assert COUNTER.count(inside.strip()) <= 30
+
+
 def test_fields_of_a_request_hold_for_every_turn(
     run: Run, animals: ContextStore, scripted: Any
 ) -> None:

@@ -73,6 +73,18 @@ def test_the_document_that_answers_comes_first_with_its_own_id_and_metadata(
     assert best.metadata["acms"]["detail_depth"] == 9
 
 
+def test_metadata_tell_where_each_document_comes_from_and_what_it_costs(
+    retriever: ACMSRetriever, invoke: Invoke
+) -> None:
+    for document in invoke(retriever, QUESTION):
+        told = document.metadata["acms"]
+        assert told["token_count"] == token_counter().count(document.page_content)
+        assert told["tier"] in ("hot", "warm", "cold")
+        assert told["provenance"]["resource_uri"] == told["uko_node"] == document.id
+        assert told["provenance"]["strategy"]
+        assert told["fragment_id"]
+
+
 def test_nested_metadata_comes_back_as_it_went_in_b4(
     retriever: ACMSRetriever, invoke: Invoke
 ) -> None:
@@ -86,6 +98,22 @@ def test_the_joined_texts_are_within_the_budget_a1(
 ) -> None:
     documents = invoke(retriever, QUESTION, max_tokens=budget)
     assert token_counter().count(joined(documents)) <= budget
+
+
+def test_a_budget_in_the_request_counts_where_the_call_names_no_tokens(
+    retriever: ACMSRetriever, invoke: Invoke
+) -> None:
+    """M2.budget."""
+    narrow = retriever.model_copy(update={"request": {"budget": ONE}})
+    for asked, options in (
+        (retriever, {"budget": ONE}),
+        (retriever.bind(budget=ONE), {}),
+        (narrow, {}),
+        (narrow, {"budget": 500, "max_tokens": ONE}),
+    ):
+        assert [d.id for d in invoke(asked, QUESTION, **options)] == ["parser"]
+    assert len(invoke(narrow, QUESTION, max_tokens=500)) > 1
+    assert retriever.assemble(QUESTION, budget=ONE).budget.max_tokens == ONE
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -110,10 +138,17 @@ def test_changing_a_returned_document_changes_no_later_answer(
     first = invoke(retriever, "token bucket")
     expected = copy.deepcopy(first)
     for document in first:
+        for value in document.metadata.values():
+            if isinstance(value, dict):
+                value.get("a", []).append(7)
+                value.clear()
         document.metadata.clear()
     again = invoke(retriever, "token bucket")
     assert [d.page_content for d in again] == [d.page_content for d in expected]
-    assert [d.metadata["team"] for d in again] == [d.metadata["team"] for d in expected]
+    for found, before in zip(again, expected, strict=True):
+        now, then = found.metadata.pop("acms"), before.metadata.pop("acms")
+        assert found.metadata == before.metadata
+        assert now["provenance"] == then["provenance"]
 
 
 def test_assemble_gives_the_ledger_of_the_same_retrieval_a5(retriever: ACMSRetriever) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, SearchItem
 
 from acms_adapters.errors import BackendError
 from acms_adapters.langchain.stores.namespaces import label
@@ -68,21 +68,23 @@ class SkeletonStore:
             BackendError: The store has no index, and would give anything in any order.
         """
         found = self._store.search(self._namespace, query=query, limit=limit)
-        hits = []
-        for item in found:
-            if item.score is None:
-                raise BackendError(
-                    f"{type(self._store).__name__} cannot rank: give it an index to search "
-                    f"skeletons, such as index={{'dims': ..., 'embed': ..., 'fields': [{_TEXT!r}]}}"
-                )
-            payload = load_json(ContextPayload, item.value["payload"])
-            if payload is not None:
-                hits.append(
-                    FoundSkeleton(
-                        plan_id=item.value["plan_id"], score=float(item.score), payload=payload
-                    )
-                )
-        return hits
+        return [hit for item in found if (hit := self._ranked(item)) is not None]
+
+    async def asearch(self, query: str, *, limit: int = 10) -> list[FoundSkeleton]:
+        """The same as `search`, without blocking the event loop."""
+        found = await self._store.asearch(self._namespace, query=query, limit=limit)
+        return [hit for item in found if (hit := self._ranked(item)) is not None]
+
+    def _ranked(self, item: SearchItem) -> FoundSkeleton | None:
+        if item.score is None:
+            raise BackendError(
+                f"{type(self._store).__name__} cannot rank: give it an index to search "
+                f"skeletons, such as index={{'dims': ..., 'embed': ..., 'fields': [{_TEXT!r}]}}"
+            )
+        payload = load_json(ContextPayload, item.value["payload"])
+        if payload is None:
+            return None
+        return FoundSkeleton(plan_id=item.value["plan_id"], score=item.score, payload=payload)
 
 
 def _value(plan_id: str, skeleton: ContextPayload) -> dict[str, str]:
