@@ -28,6 +28,13 @@ def path(tmp_path: Path, make: Any) -> Path:
             )
         )
         store.replace(
+            make.resource(
+                make.node("prose", "It was built at the University of Leeds by Ada Brunswick."),
+                make.code("prose#code", "run", resource="prose", body="Ada Brunswick"),
+                make.node("prose#unsearched", "Leeds Castle", resource="prose", fields={}),
+            )
+        )
+        store.replace(
             make.resource(make.node("b", "gamma delta"), references=(("b", "links", "Alpha One"),))
         )
         store.resolve_references()
@@ -106,6 +113,22 @@ FOLLOWS = {
     "a sum is wrong": ("words", "UPDATE totals SET body = 3"),
     "the index lost its words": ("words", "INSERT INTO words (words) VALUES ('delete-all')"),
     "the index has a word too many": ("words", "INSERT INTO words (rowid, body) VALUES (99, 'x')"),
+    "a name of a text is not kept": (
+        "words",
+        "DELETE FROM entities WHERE name = (SELECT min(name) FROM entities WHERE node ="
+        " (SELECT id FROM nodes WHERE uri = 'prose'))",
+    ),
+    "a text is said to hold another name": ("words", "INSERT INTO entities VALUES (5, 1)"),
+    "a plan is said to hold a name": (
+        "words",
+        "INSERT INTO entities SELECT 5, id FROM nodes WHERE uri = 'plan://p'",
+    ),
+    "code is said to hold names": (
+        "words",
+        "INSERT INTO entities SELECT DISTINCT name, (SELECT id FROM nodes WHERE uri = 'prose#code')"
+        " FROM entities",
+    ),
+    "names of nobody are left": ("texts", "INSERT INTO entities VALUES (5, 99)"),
     "texts of nobody are left": ("texts", "INSERT INTO renderings VALUES (99, 9, 1, 'x')"),
     "words of nobody are left": (
         "texts",

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from acms_adapters.backends.sqlite.entities import misnamed, write_entities_again
 from acms_adapters.backends.sqlite.filters import one_of
 from acms_adapters.backends.sqlite.hits import batches
 from acms_adapters.backends.sqlite.mirror import mirror_again, unmirrored
@@ -98,6 +99,7 @@ def _faults(connection: sqlite3.Connection) -> list[_Fault]:
     owners = {owner for owner in scan.damaged.values() if owner is not None}
     bad_links = damaged_links(connection)
     left = [node for (node,) in connection.execute(f"SELECT id FROM nodes WHERE {_LEFT}")]
+    misnamed_nodes = misnamed(connection, scan.damaged.keys())
     lost = unmirrored(connection, scan.damaged.keys())
     found = [
         _fault(
@@ -132,6 +134,12 @@ def _faults(connection: sqlite3.Connection) -> list[_Fault]:
             "counted in another way than they stand in the texts",
             scan.words.contradicted(connection),
             rebuild_words,
+        ),
+        _fault(
+            "words",
+            "other names kept than stand in the texts",
+            _uris(connection, "nodes", misnamed_nodes),
+            lambda c: write_entities_again(c, misnamed_nodes),
         ),
         _fault(
             "records",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from hashlib import blake2b
 
 from acms_adapters.backends.analysis import fold, is_stop_word
@@ -20,6 +20,13 @@ _NAME = re.compile(
     rf"\b{_WORD}(?:\s+(?:of(?:\s+the)?|de(?:\s+la)?|del|di|du|la|le|van(?:\s+der)?|von)(?=\s+[A-Z])|\s+{_WORD})*"
 )
 _SHORTEST = 4
+_TEXTS = (
+    "SELECT n.id, t.prose,"
+    " (SELECT title FROM names WHERE node = n.id AND title IS NOT NULL), r.content"
+    " FROM nodes n LEFT JOIN tokens t ON t.node = n.id"
+    " LEFT JOIN renderings r ON r.node = n.id AND r.depth = n.searched_depth"
+    " WHERE n.state > 0"
+)
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -38,21 +45,48 @@ def names_in(text: str) -> tuple[str, ...]:
 
 def write_entities(connection: sqlite3.Connection, node: int, texts: Iterable[str]) -> None:
     """Write the names of a node that has none yet."""
-    names = names_in(". ".join(filter(None, texts)))
     connection.executemany(
-        "INSERT OR IGNORE INTO entities VALUES (?, ?)", [(_number(name), node) for name in names]
+        "INSERT OR IGNORE INTO entities VALUES (?, ?)",
+        [(number, node) for number in _numbers(texts)],
     )
 
 
 def fill_entities(connection: sqlite3.Connection) -> None:
     """Write the names of all prose there is."""
-    rows = connection.execute(
-        "SELECT n.id, (SELECT title FROM names WHERE node = n.id AND title IS NOT NULL), r.content"
-        " FROM nodes n JOIN tokens t ON t.node = n.id AND t.prose"
-        " JOIN renderings r ON r.node = n.id AND r.depth = n.searched_depth"
-    ).fetchall()
-    for node, title, text in rows:
-        write_entities(connection, node, (title, text))
+    for node, prose, *texts in connection.execute(_TEXTS).fetchall():
+        if prose:
+            write_entities(connection, node, texts)
+
+
+def misnamed(connection: sqlite3.Connection, damaged: Container[int]) -> list[int]:
+    """Nodes, but for damaged ones, of which other names are kept than stand in their texts.
+
+    What is not searched may have its names or none: nothing tells whether it is prose.
+    """
+    found = []
+    for node, prose, *texts in connection.execute(_TEXTS):
+        if node in damaged:
+            continue
+        rows = connection.execute("SELECT name FROM entities WHERE node = ?", (node,))
+        kept = {name for (name,) in rows}
+        if prose is None and not kept:
+            continue
+        if kept != (set() if prose == 0 else _numbers(texts)):
+            found.append(node)
+    return found
+
+
+def write_entities_again(connection: sqlite3.Connection, nodes: Iterable[int]) -> None:
+    """Replace the names of nodes by those that stand in their texts."""
+    for node in nodes:
+        connection.execute("DELETE FROM entities WHERE node = ?", (node,))
+        for _, prose, *texts in connection.execute(f"{_TEXTS} AND n.id = ?", (node,)).fetchall():
+            if prose:
+                write_entities(connection, node, texts)
+
+
+def _numbers(texts: Iterable[str | None]) -> set[int]:
+    return set(map(_number, names_in(". ".join(filter(None, texts)))))
 
 
 def _number(name: str) -> int:
