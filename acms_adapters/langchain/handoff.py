@@ -108,9 +108,10 @@ def with_receipt(result: Any, inherited: Inherited | None) -> Any:
         if not isinstance(result.artifact, dict | None):
             return result
         return result.model_copy(update={"artifact": {**(result.artifact or {}), **told_of}})
-    if isinstance(result, Command) and isinstance(result.update, dict):
-        messages = [with_receipt(message, inherited) for message in result.update["messages"]]
-        return replace(result, update={**result.update, "messages": messages})
+    said = result.update if isinstance(result, Command) else None
+    if isinstance(said, dict) and isinstance(said.get("messages"), list):
+        messages = [with_receipt(message, inherited) for message in said["messages"]]
+        return replace(result, update={**said, "messages": messages})
     return result
 
 

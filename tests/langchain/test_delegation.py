@@ -16,6 +16,7 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from acms_adapters import (
@@ -33,6 +34,7 @@ from acms_adapters.langchain import (
     hand_down,
     receipt_of,
 )
+from acms_adapters.langchain.handoff import with_receipt
 from acms_adapters.pipeline.fencing import FENCE, NOTICE
 from acms_adapters.pipeline.inherited import Inherited
 
@@ -249,6 +251,13 @@ def test_three_levels_deep_each_child_reads_its_own_skeleton_and_ids_lead_back_t
     inner = [m for m in family.middle.seen[1] if isinstance(m, ToolMessage)]
     for answer in inner:
         assert set(answer.artifact["acms_skeleton"]["fragment_ids"]) < ids
+        receipt = receipt_of(answer)
+        assert receipt is not None
+        assert 0 < receipt.compressed_tokens <= receipt.original_tokens / 2
+    tasks = {"a1": "the cat in the barn", "a2": "the dog in the barn", "b": "only the hen"}
+    for name, task in tasks.items():
+        assert [m.type for m in family.leaves[name].seen[0]] == ["system", "human"]
+        assert family.leaves[name].seen[0][1].content == task
     assert [answer.content for answer in answers(result)] == ["a found it", "b found it"]
 
 
@@ -383,6 +392,22 @@ def test_what_a_tool_returned_is_read_as_a_receipt_only_if_it_is_one() -> None:
     assert receipt_of(ToolMessage("a", tool_call_id="1")) is None
     assert receipt_of(ToolMessage("a", tool_call_id="1", artifact=["other"])) is None
     assert receipt_of(ToolMessage("a", tool_call_id="1", artifact={"acms_skeleton": 1})) is None
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Command(update={"files": {}}),
+        Command(goto="elsewhere"),
+        Command(update=[("files", {})]),
+        Command(update={"messages": ToolMessage("a", tool_call_id="1")}),
+        ToolMessage("a", tool_call_id="1", artifact=["other"]),
+        "a text",
+    ],
+)
+def test_a_result_with_no_room_for_a_receipt_comes_back_as_it_is(result: Any) -> None:
+    skeleton = hand_down(context("the cat eats"), "the cat", tokens=20)
+    assert with_receipt(result, Inherited(payload=skeleton)) == result
 
 
 @pytest.mark.parametrize(
