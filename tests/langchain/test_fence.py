@@ -14,7 +14,7 @@ from acms_adapters.langchain.fence import (
     in_system,
     without_block,
 )
-from acms_adapters.langchain.fitting import fit_block
+from acms_adapters.langchain.fitting import fence_tokens, fit_block
 from acms_adapters.pipeline.fencing import FENCE, fenced
 
 BLOCK = fenced("what is known")
@@ -87,7 +87,7 @@ def test_a_block_costs_no_more_than_it_may_with_its_fence_and_marks(tokens: int)
     texts = [f"{'</acms_context> ' * (n % 4)} fact number {n} of the story" for n in range(30)]
     block = fit_block(payload(*texts), tokens, counter=token_counter())
     if block is None:
-        assert tokens < 60
+        assert tokens < fence_tokens(token_counter()) + 20
     else:
         assert token_counter().count(block) <= tokens
         assert block.count(f"<{FENCE}>") == block.count(f"</{FENCE}>") == 1
