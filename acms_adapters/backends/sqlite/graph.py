@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acms_adapters.backends.sqlite.database import Database
@@ -15,6 +15,7 @@ from acms_adapters.backends.sqlite.filters import (
     strings,
 )
 from acms_adapters.backends.sqlite.hits import batches, load_hits
+from acms_adapters.backends.sqlite.hubs import find_hubs, hub_edges
 from acms_adapters.backends.sqlite.resolving import resolve_names
 from acms_adapters.backends.sqlite.schema import PAST, PRESENT
 from acms_adapters.backends.sqlite.sharing import shared_names
@@ -48,7 +49,8 @@ class SQLiteGraphBackend:
 
         A node's edges come in turn from each relation and direction, there by the other end's URI,
         so that a limit leaves some of each. Edges whose other end is not there or out of scope do
-        not count.
+        not count. Of more than 1,000 other ends of a relation a limit chooses among the 1,000 (or
+        `limit`) that were written first and are wanted, of the first 10,000.
 
         Raises:
             RequestError: An unknown direction, or a negative limit.
@@ -60,13 +62,12 @@ class SQLiteGraphBackend:
         uris = strings("nodes", nodes)
         kinds = strings("relations", relations)
         wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
-        if kinds:
-            wanted &= one_of("e.relation", kinds)
         found: dict[str, list[tuple[_Key, Edge]]] = {uri: [] for uri in uris}
         with self._database.reading() as connection:
             for side in ("out", "in") if direction == "both" else (direction,):
                 for batch in batches(uris):
-                    _collect(connection, found, batch, side, wanted, limit)
+                    for row in _rows(connection, batch, side, kinds, wanted, limit):
+                        found[row[0]].append(_keyed(side, *row))
         return list(dict.fromkeys(edge for edges in found.values() for edge in _cut(edges, limit)))
 
     def get(
@@ -114,17 +115,37 @@ class SQLiteGraphBackend:
             return shared_names(connection, strings("nodes", nodes), wanted, limit=limit)
 
 
-def _collect(
+def _rows(
     connection: sqlite3.Connection,
-    found: dict[str, list[tuple[_Key, Edge]]],
-    uris: Iterable[str],
+    uris: Sequence[str],
     side: str,
+    relations: Sequence[str],
     wanted: Condition,
     limit: int | None,
-) -> None:
-    near, far = _ENDS[side]
-    asked = one_of("a.uri", list(uris))
-    rows = connection.execute(
+) -> Iterator[tuple[str, str, str, int]]:
+    """Node, relation, other end and its place among those of the relation."""
+    hubs = {} if limit is None else find_hubs(connection, uris, _ENDS[side][0])
+    for uri, hub in hubs.items():
+        edges = hub_edges(
+            connection, hub, _ENDS[side], relations=relations, wanted=wanted, limit=limit or 0
+        )
+        yield from ((uri, *edge) for edge in edges)
+    rest = [uri for uri in uris if uri not in hubs]
+    if relations:
+        wanted &= one_of("e.relation", relations)
+    yield from _rows_of_many(connection, rest, _ENDS[side], wanted, limit)
+
+
+def _rows_of_many(
+    connection: sqlite3.Connection,
+    uris: Sequence[str],
+    ends: tuple[str, str],
+    wanted: Condition,
+    limit: int | None,
+) -> Iterator[tuple[str, str, str, int]]:
+    near, far = ends
+    asked = one_of("a.uri", uris)
+    rows: Iterator[tuple[str, str, str, int]] = connection.execute(
         "SELECT near, relation, far, place FROM ("
         " SELECT near, relation, far,"
         "  row_number() OVER (PARTITION BY near, relation ORDER BY far) AS place FROM ("
@@ -135,10 +156,12 @@ def _collect(
         ")) WHERE ? IS NULL OR place <= ?",
         (*asked.params, *wanted.params, limit, limit),
     )
-    for one, relation, other, place in rows:
-        source, target = (one, other) if side == "out" else (other, one)
-        edge = Edge(source=source, target=target, relation=relation)
-        found[one].append(((place, relation, side, other), edge))
+    return rows
+
+
+def _keyed(side: str, node: str, relation: str, other: str, place: int) -> tuple[_Key, Edge]:
+    source, target = (node, other) if side == "out" else (other, node)
+    return (place, relation, side, other), Edge(source=source, target=target, relation=relation)
 
 
 def _cut(edges: Iterable[tuple[_Key, Edge]], limit: int | None) -> list[Edge]:
