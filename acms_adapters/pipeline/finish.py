@@ -35,7 +35,7 @@ from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
 from acms_adapters.pipeline.workers import Workers
 from acms_adapters.protocols import TokenCounter
 
-_JOIN = 2  # tokens that a blank line between two texts may cost
+_JOIN = 2  # tokens that a blank line between two texts may cost or save
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +191,13 @@ class Finisher:
         if payload.layout == "bare":
             return payload
         text = self._preamble.generate(payload)
+        room = payload.available_tokens - payload.rendered_tokens + _JOIN
         while text:
-            tokens = run.counter.count(render(payload.fragments, preamble=text))
-            if tokens <= payload.available_tokens:
-                return _remade(payload, preamble=text, rendered_tokens=tokens)
+            # the whole text is counted only where its parts may fit: that is most of the work here
+            if run.counter.count(text) <= room:
+                tokens = run.counter.count(render(payload.fragments, preamble=text))
+                if tokens <= payload.available_tokens:
+                    return _remade(payload, preamble=text, rendered_tokens=tokens)
             text = text.rpartition("\n")[0]
         return payload
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, LedgerEntry, LeftOut
 from acms_adapters.models.fragment import as_fragments, line_feeds
-from acms_adapters.pipeline.ranking import Digests, preference, provenance_key, without
+from acms_adapters.pipeline.ranking import preference, provenance_key, without
 
 DedupStrategy = Literal["highest_relevance", "first_seen", "most_recent"]
 
@@ -67,7 +67,6 @@ def deduplicate(
     strategy: DedupStrategy = "highest_relevance",
     *,
     merge_provenance: bool = True,
-    digests: Digests | None = None,
 ) -> Deduplication:
     """Keep one fragment of each node and normalised text.
 

@@ -28,7 +28,7 @@ from acms_adapters.pipeline.fusion_config import FusionConfig, FusionResult
 from acms_adapters.pipeline.outcome import Outcome
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.pricing import Arrange, Pricing
-from acms_adapters.pipeline.ranking import Digests, Place, place
+from acms_adapters.pipeline.ranking import Place, place
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
 __all__ = ["FusionConfig", "FusionEngine", "FusionResult"]
@@ -124,8 +124,8 @@ class FusionEngine:
         return self._fuse(pool, call)
 
     def _fuse(self, pool: Fragments, call: _Call) -> FusionResult:
-        config, digests = self.config, Digests()
-        legible, unique, above = self._candidates(pool, call, digests)
+        config = self.config
+        legible, unique, above = self._candidates(pool, call)
         resolution = resolve_depths(
             above.kept,
             config.depth_rules,
@@ -134,7 +134,7 @@ class FusionEngine:
             renderings=call.renderings,
             count=call.count,
         )
-        packing = self._pack(resolution, call, digests)
+        packing = self._pack(resolution, call)
         superseded = Outcome((), resolution.left_out_but(packing.drawn))
         guarded = self._guard(packing, call)
         total = sum(fragment.token_count for fragment in guarded.kept)
@@ -151,9 +151,7 @@ class FusionEngine:
             steps=(legible, unique, above, superseded, packing, guarded),
         )
 
-    def _candidates(
-        self, pool: Fragments, call: _Call, digests: Digests
-    ) -> tuple[Outcome, Deduplication, Outcome]:
+    def _candidates(self, pool: Fragments, call: _Call) -> tuple[Outcome, Deduplication, Outcome]:
         config = self.config
         asked = call.request or ContextRequest()
         tiers = config.exclude_tiers if asked.exclude_tiers is None else asked.exclude_tiers
@@ -163,14 +161,13 @@ class FusionEngine:
             legible.kept,
             config.dedup_strategy,
             merge_provenance=config.merge_provenance,
-            digests=digests,
         )
         rated = unique.kept
         if config.evidence_weights is not None:
             rated = agree(rated, config.evidence_weights, among=legible.kept, ratings=call.ratings)
         return legible, unique, relevant(rated, min_relevance=bound)
 
-    def _pack(self, resolution: Resolution, call: _Call, digests: Digests) -> Packing:
+    def _pack(self, resolution: Resolution, call: _Call) -> Packing:
         scored = score(
             resolution.kept,
             self.config.scorer_weights,
@@ -186,7 +183,6 @@ class FusionEngine:
             alternatives=resolution.alternatives,
             renderings=call.renderings,
             count=call.count,
-            digests=digests,
         )
 
     def _guard(self, packing: Packing, call: _Call) -> Outcome:

@@ -222,6 +222,20 @@ def test_the_preamble_gives_way_before_a_fragment_does_s4(call) -> None:
     assert tight.rendered_tokens <= alone + 3
 
 
+def test_a_preamble_that_cannot_fit_is_not_counted_with_the_whole_text(call) -> None:
+    counted: list[str] = []
+
+    def words(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    whole = call(ACMSPipeline(counter=words))("plan", FACTS, 4096)
+    tight = whole.rendered_tokens - len(whole.preamble.split())
+    counted.clear()
+    assert not call(ACMSPipeline(counter=words))("plan", FACTS, tight).preamble
+    assert not [text for text in counted if text.startswith("Context includes") and "=== " in text]
+
+
 def test_a_class_and_its_own_method_never_stand_side_by_side_f9(call) -> None:
     method = "    def invoke(self):\n        return 1"
     source = FragmentProvenance(resource_uri="project://demo/a.py")
