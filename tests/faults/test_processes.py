@@ -35,11 +35,11 @@ from acms_adapters.indexing import ContextStore
 place, told, stop = (Path(name) for name in sys.argv[2:5])
 
 def direction(text):
-    # no two alike: Chroma's graph may lose what lies beside many equal vectors
+    # all parts alike: Chroma's graph by itself may lose what lies beside many equal vectors
     kind, number, *rest = text.split()
     if kind == "round":
         return [math.cos(int(number) / 50), math.sin(int(number) / 50), 0.0]
-    return [-1.0, int(number) / 50, len(text) / 1000]
+    return [-1.0, 0.0, 0.0]
 
 def embed(texts):
     return [direction(text) for text in texts]
