@@ -30,6 +30,7 @@ COORDINATOR: Mapping[str, str] = {
 FUSION: Mapping[str, str] = {
     "depth_fallback_steps": "depth_fallback_steps",
     "min_fragment_tokens": "min_fragment_tokens",
+    "fallback_last": "packer_fallback_last",
     "overage_guard_enabled": "overage_guard_enabled",
     "tier_priority": "packer_tier_priority",
     "tier_budget": "tier_budget",

@@ -100,6 +100,7 @@ class Keys(FrozenModel):
         packer_tier_priority: Tiers in the order in which they are served; empty for the score
             alone.
         packer_greedy: Only true: there is no exact packer.
+        packer_fallback_last: Whether lower renderings wait until all that fits whole was admitted.
         tier_budget: Most tokens of each tier; it goes before what `tier` allocation sets.
         depth_fallback_steps: Depths tried for a fragment that does not fit, in this order.
         min_fragment_tokens: Tokens below which such a rendering is not worth reading.
@@ -161,6 +162,7 @@ class Keys(FrozenModel):
         "cold",
     )
     packer_greedy: Flag = True
+    packer_fallback_last: Flag = False
     tier_budget: TierTokens | None = None
     depth_fallback_steps: Annotated[tuple[Level, ...], AfterValidator(_unique)] = (9, 4, 2, 0)
     min_fragment_tokens: Count = 10

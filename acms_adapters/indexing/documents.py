@@ -75,7 +75,7 @@ def _read(document: Any, place: int) -> Entry | Skip:
         texts=texts,
         searched_depth=depth,
         metadata=metadata,
-        resource_uri=source or uri,
+        resource_uri=source or (code.fields["path"] if code else uri),
         location=location,
         resource_type=given_text(metadata, "resource_type") or type_of(code),
         tier=given_tier(metadata),

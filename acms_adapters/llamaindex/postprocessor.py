@@ -111,6 +111,8 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
             order=self.order,
             depth_fallback_steps=self.depth_fallback_steps,
             min_fragment_tokens=self.min_fragment_tokens,
+            # so that never less of the nodes is read than a cut of the list would leave
+            fallback_last=True,
         )
 
     def _postprocess_nodes(

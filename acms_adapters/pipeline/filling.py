@@ -80,6 +80,9 @@ class Filling:
         self.departures = Departures(pricing.separator)
         self.drawn: set[int] = set()
         self._packed: dict[int, _Packed] = {}
+        self._waiting: list[tuple[int, ContextFragment]] | None = (
+            [] if rules.fallback_last else None
+        )
         self._pool = pool
         self._texts = PackedTexts(pool.resources)
         self._rules = rules
@@ -115,14 +118,25 @@ class Filling:
         for number, (fragment, _) in enumerate(self._pool.ranked):
             if limit is not None and len(self._packed) >= limit:
                 self.departures.refuse(self._from(number), limit)
-                return
+                break
             if self._left >= self._smallest or self._texts.touch(fragment):
                 self._consider(number, fragment)
             elif self._pool.resources:
                 self.departures.pass_over((fragment,), self._left)
             else:
                 self.departures.pass_over(self._from(number), self._left)
-                return
+                break
+        self._fall_back()
+
+    def _fall_back(self) -> None:
+        """Admit lower renderings of what waited for the rest, in order."""
+        waiting, self._waiting = self._waiting, None
+        limit = self._rules.max_fragments
+        for number, fragment in waiting or ():
+            if limit is not None and len(self._packed) >= limit:
+                self.departures.refuse((fragment,), limit)
+            else:
+                self._consider(number, fragment)
 
     def _from(self, number: int) -> Iterator[ContextFragment]:
         return (fragment for fragment, _ in self._pool.ranked[number:])
@@ -144,7 +158,9 @@ class Filling:
             return
         # when the budget is full, renderings need not be fetched any more: none could be admitted,
         # unless it took the place of what lies in it
-        if self._lower and (inner or miss.room >= self._rules.min_fragment_tokens):
+        if self._lower and self._waiting is not None:
+            self._waiting.append((number, fragment))
+        elif self._lower and (inner or miss.room >= self._rules.min_fragment_tokens):
             self._consider_lower(number, fragment, miss)
         elif miss.missing == fragment.token_count + self._pricing.separator - miss.room:
             self.departures.pass_over((fragment,), miss.room)

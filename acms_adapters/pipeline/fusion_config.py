@@ -38,6 +38,7 @@ class FusionConfig(FrozenModel):
         scorer_weights: Weights of the score; None for relevance alone.
         depth_fallback_steps: Depths tried for a fragment that does not fit, in this order.
         min_fragment_tokens: Tokens below which such a rendering is not worth reading.
+        fallback_last: Whether lower renderings wait until all that fits whole was admitted.
         overage_guard_enabled: Whether the result is checked against the budget once more.
         tier_priority: Tiers in the order in which they are served; None for the score alone.
         tier_budget: Most tokens of a tier, as ``hot`` or ``hot_tier``; None for no bounds.
@@ -59,6 +60,7 @@ class FusionConfig(FrozenModel):
     scorer_weights: ScorerWeights | None = None
     depth_fallback_steps: tuple[Depth, ...] = DEPTH_FALLBACK_STEPS
     min_fragment_tokens: Tokens = MIN_FRAGMENT_TOKENS
+    fallback_last: bool = False
     overage_guard_enabled: bool = True
     tier_priority: tuple[Tier, ...] | None = None
     tier_budget: TierTokens | None = None
@@ -100,6 +102,7 @@ class FusionConfig(FrozenModel):
             depth_fallback_steps=self.depth_fallback_steps,
             min_fragment_tokens=self.min_fragment_tokens,
             max_fragments=max_fragments,
+            fallback_last=self.fallback_last,
         )
 
 

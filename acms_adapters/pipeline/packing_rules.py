@@ -23,6 +23,7 @@ class PackingRules:
         depth_fallback_steps: Depths tried for a fragment that does not fit, in this order.
         min_fragment_tokens: Tokens below which such a rendering is not worth reading.
         max_fragments: Most fragments; None for no bound.
+        fallback_last: Whether lower renderings wait until all that fits whole was admitted.
     """
 
     tier_priority: tuple[Tier, ...] | None = None
@@ -30,6 +31,7 @@ class PackingRules:
     depth_fallback_steps: tuple[int, ...] = DEPTH_FALLBACK_STEPS
     min_fragment_tokens: int = MIN_FRAGMENT_TOKENS
     max_fragments: int | None = None
+    fallback_last: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values outside their ranges."""

@@ -19,16 +19,9 @@ from acms_adapters.models import (
 from acms_adapters.models.options import Fraction, Seconds, Whole
 from acms_adapters.models.scores import to_relevance
 from acms_adapters.protocols import BackendSet
-from acms_strategies.arms import (
-    Evidence,
-    can_embed,
-    complete,
-    patience,
-    search_near,
-    search_words,
-    weigh,
-)
+from acms_strategies.arms import can_embed, search_near, search_words
 from acms_strategies.base import BuiltInStrategy
+from acms_strategies.evidence import Evidence, patience, weigh_both
 from acms_strategies.hits import CHOICE, Ranking, to_ranking, tokens_of
 from acms_strategies.neighbourhood import fetch, rate
 from acms_strategies.seeds import find_seeds
@@ -118,7 +111,7 @@ class ArceStrategy(BuiltInStrategy):
         graph = self.needed(backends.graph, "graph")
         text, near = self._search(request, backends)
         evidence = _stand_for(
-            complete(weigh(text, near), text, near, words=question(request), backends=backends),
+            weigh_both(text, near, words=question(request), backends=backends),
             (*text, *near),
             self.options.dedup_strategy,
         )

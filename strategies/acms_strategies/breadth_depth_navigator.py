@@ -15,8 +15,9 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.options import Number, Whole
 from acms_adapters.protocols import BackendSet, ResolvesNames
-from acms_strategies.arms import can_embed, gather, patience
+from acms_strategies.arms import can_embed
 from acms_strategies.base import BuiltInStrategy
+from acms_strategies.evidence import gather, patience
 from acms_strategies.hits import Ranking, to_ranking
 from acms_strategies.neighbourhood import fetch, rate
 from acms_strategies.seeds import find_seeds

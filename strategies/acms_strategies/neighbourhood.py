@@ -8,7 +8,8 @@ from acms_adapters.models import ContextBudget, ContextRequest, SearchHit
 from acms_adapters.models.scores import to_relevance
 from acms_adapters.protocols import GraphBackend
 from acms_strategies.answers import hits
-from acms_strategies.arms import Evidence, filters
+from acms_strategies.arms import filters
+from acms_strategies.evidence import Evidence
 from acms_strategies.hits import Choice
 from acms_strategies.seeds import Seeds
 from acms_strategies.walk import Walk

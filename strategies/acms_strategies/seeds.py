@@ -10,7 +10,7 @@ from itertools import islice
 from acms_adapters.models import ContextRequest
 from acms_adapters.protocols import GraphBackend, ResolvesNames, SharesNames
 from acms_strategies.answers import hits
-from acms_strategies.arms import Evidence
+from acms_strategies.evidence import Evidence
 from acms_strategies.walk import OF_CODE
 
 SEEDS = 10

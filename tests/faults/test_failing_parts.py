@@ -226,7 +226,7 @@ def test_s9_s7_parts_that_hang_are_named_and_the_others_found_what_they_find(
     """The answer comes while they still hang. Those that must answer have all the time there is."""
     timeouts = {name: SOON if name in failing(parts) else LONG for name in NEEDS}
     if {"text", "vector"} & set(parts):
-        monkeypatch.setattr("acms_strategies.arms.PATIENCE", SOON / LONG)
+        monkeypatch.setattr("acms_strategies.evidence.PATIENCE", SOON / LONG)
     failures = check(assemble, with_broken(dict.fromkeys(parts, never.wait)), parts, timeouts)
     assert not never.is_set()
     late = {failure.strategy for failure in failures if failure.kind == "timeout"}
@@ -260,7 +260,7 @@ def test_s9_parts_may_be_broken_each_in_its_own_way(
 ) -> None:
     behaviour = {"raise": raising, "hang": never.wait, "nonsense": lambda: [None]}
     backends = with_broken({"text": behaviour[how[0]], "vector": behaviour[how[1]]})
-    monkeypatch.setattr("acms_strategies.arms.PATIENCE", SOON / LONG)
+    monkeypatch.setattr("acms_strategies.evidence.PATIENCE", SOON / LONG)
     parts = ("text", "vector")
     timeouts = {name: SOON if name in failing(parts) else LONG for name in NEEDS}
     if "hang" not in how:
@@ -271,7 +271,7 @@ def test_s9_parts_may_be_broken_each_in_its_own_way(
 def test_s10_arce_waits_so_long_for_a_part_that_hangs_that_others_can_stand_in(
     assemble, never: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acms_strategies.arms.PATIENCE", SOON / LONG)
+    monkeypatch.setattr("acms_strategies.evidence.PATIENCE", SOON / LONG)
     backends = with_broken({"text": never.wait})
     only_arce = settings(["arce"], timeouts={"arce": LONG})
     payload = assemble(ACMSPipeline(only_arce, backends=backends), sample_request(), budget=BUDGET)

@@ -23,6 +23,7 @@ from acms_adapters.pipeline.budget_packer import Packing, pack
 from acms_adapters.pipeline.containment import PackedTexts, contains, passage
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
+from acms_adapters.pipeline.ranking import place
 from acms_adapters.pipeline.renderings import LowerRenderings
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -630,3 +631,36 @@ def test_as_many_tokens_more_as_the_ledger_says_admit_another_one_f7(
         after = packed(available + min(gaps))
         assert set(nodes(after.kept)) - set(nodes(before.kept))
         assert min(gaps) == 1 or nodes(packed(available + min(gaps) - 1).kept) == nodes(before.kept)
+
+
+def test_lower_renderings_can_wait_until_all_that_fits_whole_was_admitted() -> None:
+    """F3, F4: a whole text that is ranked lower then comes before an outline of a misfit."""
+    big = ContextFragment(uko_node="big", content="x " * 90, token_count=90, relevance_score=0.9)
+    outline = ContextFragment(
+        uko_node="big", content="x " * 20, token_count=20, detail_depth=4, relevance_score=0.9
+    )
+    small = ContextFragment(uko_node="small", content="y " * 30, token_count=30)
+    scored = [(big, 0.9), (small, 0.5)]
+    alternatives = {place(big): (outline,)}
+    for last, room, nodes in (
+        (False, 40, ["big"]),
+        (True, 40, ["small"]),
+        (True, 50, ["small", "big"]),
+    ):
+        packing = pack(
+            scored, room, rules=PackingRules(fallback_last=last), alternatives=alternatives
+        )
+        assert [fragment.uko_node for fragment in packing.kept] == nodes
+        kept = {id(fragment) for fragment in packing.kept}
+        left = {entry.fragment_id for entry in packing.left_out}
+        assert left == {f.fragment_id for f, _ in scored if id(f) not in kept}
+
+
+def test_what_waits_for_a_lower_rendering_is_accounted_for_when_there_are_enough() -> None:
+    big = ContextFragment(uko_node="big", content="x " * 90, token_count=90, relevance_score=0.9)
+    small = ContextFragment(uko_node="small", content="y " * 30, token_count=30)
+    other = ContextFragment(uko_node="other", content="z " * 30, token_count=30)
+    rules = PackingRules(fallback_last=True, max_fragments=1)
+    packing = pack([(big, 0.9), (small, 0.5), (other, 0.4)], 50, rules=rules, renderings=None)
+    assert [fragment.uko_node for fragment in packing.kept] == ["small"]
+    assert {entry.uko_node for entry in packing.left_out} == {"big", "other"}
