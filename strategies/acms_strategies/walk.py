@@ -143,9 +143,9 @@ def walk(
 class _Front:
     """The nodes that a walk has just reached, and those it need not go to again."""
 
-    def __init__(self, start: Iterable[str], mute: Container[str]) -> None:
+    def __init__(self, start: Mapping[str, float], mute: Container[str]) -> None:
         self.nodes = list(start)
-        self._seen = set(self.nodes)
+        self._reach = dict(start)  # along this way; another may have come there sooner
         self._mute = mute
 
     def move(self, walked: Walk, steps: Iterable[Step], hop: int, decay: float) -> None:
@@ -154,10 +154,12 @@ class _Front:
         for node, neighbour, kind in steps:
             if kind[0] not in self._mute:
                 walked.links.setdefault(node, {}).setdefault(kind, {})[neighbour] = 1.0
-            arrived = walked.arrive(neighbour, hop, decay * walked.reach[node])
-            if arrived and neighbour not in self._seen:
-                self._seen.add(neighbour)
+            reach = decay * self._reach[node]
+            if not walked.arrive(neighbour, hop, reach):
+                continue
+            if neighbour not in self._reach:
                 self.nodes.append(neighbour)
+            self._reach[neighbour] = max(reach, self._reach.get(neighbour, 0.0))
 
 
 def _links(graph: GraphBackend, nodes: list[str], limit: int, **options: Any) -> list[Edge]:

@@ -623,6 +623,7 @@ def test_an_error_while_a_lazy_answer_is_read_is_the_strategys_error(
     execute: Any, stub: Any
 ) -> None:
     """D4-74."""
+
     def lazy(*_: Any) -> Iterator[ContextFragment]:
         yield fragment("a")
         raise OSError("gone")

@@ -186,3 +186,11 @@ def test_shared_names_lead_one_hop_and_count_by_their_weight() -> None:
     assert walked.distance == {"n0": 0, "n1": 1, "n2": 1, "n4": 1}
     share = walked.share({"n0": 1.0})
     assert share["n1"] > share["n2"] > share["n4"] > 0.0
+
+
+def test_a_way_down_does_not_borrow_the_reach_of_another_way() -> None:
+    """M3: what both ways come to counts by the hops of the way that goes on from there."""
+    graph = Graph([(0, 2), (2, 3), (3, 0), (3, 1)], "contains")
+    walked = walk(graph, {"n0": 1.0}, breadth=1, depth=3, decay=0.5)
+    assert walked.distance["n1"] == 3
+    assert walked.reach["n1"] == pytest.approx(0.5**3)
