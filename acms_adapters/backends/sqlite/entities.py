@@ -21,9 +21,7 @@ _NAME = re.compile(
 )
 _SHORTEST = 4
 _TEXTS = (
-    "SELECT n.id, t.prose,"
-    " (SELECT title FROM names WHERE node = n.id AND title IS NOT NULL), r.content"
-    " FROM nodes n LEFT JOIN tokens t ON t.node = n.id"
+    "SELECT n.id, t.prose, r.content FROM nodes n LEFT JOIN tokens t ON t.node = n.id"
     " LEFT JOIN renderings r ON r.node = n.id AND r.depth = n.searched_depth"
     " WHERE n.state > 0"
 )
@@ -43,19 +41,19 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def write_entities(connection: sqlite3.Connection, node: int, texts: Iterable[str]) -> None:
+def write_entities(connection: sqlite3.Connection, node: int, text: str | None) -> None:
     """Write the names of a node that has none yet."""
     connection.executemany(
         "INSERT OR IGNORE INTO entities VALUES (?, ?)",
-        [(number, node) for number in _numbers(texts)],
+        [(number, node) for number in _numbers(text)],
     )
 
 
 def fill_entities(connection: sqlite3.Connection) -> None:
     """Write the names of all prose there is."""
-    for node, prose, *texts in connection.execute(_TEXTS).fetchall():
+    for node, prose, text in connection.execute(_TEXTS).fetchall():
         if prose:
-            write_entities(connection, node, texts)
+            write_entities(connection, node, text)
 
 
 def misnamed(connection: sqlite3.Connection, damaged: Container[int]) -> list[int]:
@@ -64,14 +62,14 @@ def misnamed(connection: sqlite3.Connection, damaged: Container[int]) -> list[in
     What is not searched may have its names or none: nothing tells whether it is prose.
     """
     found = []
-    for node, prose, *texts in connection.execute(_TEXTS):
+    for node, prose, text in connection.execute(_TEXTS):
         if node in damaged:
             continue
         rows = connection.execute("SELECT name FROM entities WHERE node = ?", (node,))
         kept = {name for (name,) in rows}
         if prose is None and not kept:
             continue
-        if kept != (set() if prose == 0 else _numbers(texts)):
+        if kept != (set() if prose == 0 else _numbers(text)):
             found.append(node)
     return found
 
@@ -80,13 +78,13 @@ def write_entities_again(connection: sqlite3.Connection, nodes: Iterable[int]) -
     """Replace the names of nodes by those that stand in their texts."""
     for node in nodes:
         connection.execute("DELETE FROM entities WHERE node = ?", (node,))
-        for _, prose, *texts in connection.execute(f"{_TEXTS} AND n.id = ?", (node,)).fetchall():
+        for _, prose, text in connection.execute(f"{_TEXTS} AND n.id = ?", (node,)).fetchall():
             if prose:
-                write_entities(connection, node, texts)
+                write_entities(connection, node, text)
 
 
-def _numbers(texts: Iterable[str | None]) -> set[int]:
-    return set(map(_number, names_in(". ".join(filter(None, texts)))))
+def _numbers(text: str | None) -> set[int]:
+    return set(map(_number, names_in(text or "")))
 
 
 def _number(name: str) -> int:

@@ -182,8 +182,7 @@ def _write_node(
         [(name, number, title) for name, title in names.items()],
     )
     if tokens.is_prose:
-        title = next(filter(None, names.values()), "")
-        write_entities(connection, number, (title, texts.get(row[8], ("",))[0]))
+        write_entities(connection, number, texts.get(row[8], ("",))[0])
 
 
 def searched_depth(depths: Iterable[int], wanted: int) -> int:
