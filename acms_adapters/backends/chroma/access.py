@@ -61,18 +61,25 @@ class Access:
         Raises:
             BackendError: It was closed, deleted, or cannot be reached.
         """
-        with self._lock:
-            stale = self._fetch()[1]
-        if stale:
+        table, connection = self._taken(only_fresh=True)
+        if connection is None:
             self._follow()
-        with self._lock:
-            table = replace(self._fetch()[0], crowds=self._crowds)
-            connection = self._opened()
-            connection.take()
+            table, connection = self._taken()
+        assert connection is not None
         try:
-            yield table
+            yield replace(table, crowds=self._crowds)
         finally:
             connection.release()
+
+    def _taken(self, *, only_fresh: bool = False) -> tuple[Table, Connection | None]:
+        """The collection and the connection it is read by, unless it may be stale and must not."""
+        with self._lock:
+            table, stale = self._fetch()
+            if stale and only_fresh:
+                return table, None
+            connection = self._opened()
+            connection.take()
+            return table, connection
 
     @contextmanager
     def writing(self) -> Iterator[Table]:
