@@ -18,16 +18,26 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.base import now_utc
 from acms_adapters.models.options import Flag, Seconds
+from acms_adapters.models.scores import to_relevance
 from acms_adapters.models.window import parse_window, window_start
 from acms_adapters.protocols import BackendSet
 from acms_strategies.answers import hits
 from acms_strategies.base import BuiltInStrategy
-from acms_strategies.hits import Ranking, to_ranking
+from acms_strategies.evidence import gather, patience
+from acms_strategies.hits import Ranking, text_of, to_ranking
 from acms_strategies.neighbourhood import fetch
+from acms_strategies.periods import overlap, period_in
 from acms_strategies.records import aboutness, is_record, is_wanted, mean, related
+from acms_strategies.words import question
 
 RECORDS = 1_000
 """Most records of the window that are ranked, newest first."""
+
+
+PERIOD_WEIGHT = 1.0
+"""Evidence for a text that names a year of the period in question.
+
+Measured on questions about periods over long pages: from 0.6 to 2 recall hardly changes."""
 
 
 def _window(value: str) -> str:
@@ -61,8 +71,9 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
     options: ArchaeologyOptions
 
     def is_addressed(self, request: ContextRequest, backends: BackendSet) -> bool:
-        """Whether the request asks about the past."""
-        return request.temporal_window is not None or request.as_of is not None
+        """Whether the request asks about the past, or its question names a period."""
+        asks = request.temporal_window is not None or request.as_of is not None
+        return asks or period_in(request.query or "") is not None
 
     def assemble(
         self,
@@ -71,7 +82,7 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
         budget: ContextBudget,
         plan_context: PlanContext,
     ) -> Ranking:
-        """Historical records and what is linked to them, by recency and relevance."""
+        """Historical records and what is linked to them, and what speaks of a period."""
         graph = self.needed(backends.graph, "graph")
         temporal = self.needed(backends.temporal, "temporal")
         window = request.temporal_window or self.options.default_temporal_window
@@ -97,15 +108,44 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
         near = fetch(graph, linked, {}, request, budget=budget, limit=limit)
         current = [(hit, relevance) for hit, relevance in near if not is_record(hit)]
+        of_period = self._of_period(request, backends)
         return to_ranking(
-            [*wanted, *current],
+            [*wanted, *current, *of_period],
             strategy=self.name,
             backends=backends,
             budget=budget,
             limit=limit,
-            total=len(wanted) + len(linked),
-            stats={"window": window, "historical": len(records), "current": len(current)},
+            total=len(wanted) + len(linked) + len(of_period),
+            stats={
+                "window": window,
+                "historical": len(records),
+                "current": len(current),
+                "of_period": len(of_period),
+            },
         )
+
+    def _of_period(
+        self, request: ContextRequest, backends: BackendSet
+    ) -> list[tuple[SearchHit, float]]:
+        """Hits of the question that speak of the period it names, by that and by their evidence."""
+        period = period_in(request.query or "")
+        if period is None:
+            return []
+        evidence = gather(
+            question(request),
+            request,
+            backends,
+            limit=self.options.max_fragments,
+            crew=self._crew,
+            seconds=patience(backends, self.options),
+            workers=self.options.max_workers,
+        )
+        rated = []
+        for node, hit in evidence.hits.items():
+            share = overlap(text_of(hit, backends), period)
+            if share > 0.0:
+                rated.append((hit, to_relevance(evidence.of(node) + PERIOD_WEIGHT * share)))
+        return rated
 
     def explain(self) -> str:
         """What it does, for people."""
@@ -115,7 +155,8 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
         return (
             "Looks into the cold tier for what was archived within the request's temporal window "
             f"({self.options.default_temporal_window} where it names none){current}. Ranks by "
-            "recency, and by how much a record is about the question or the focus."
+            "recency, and by how much a record is about the question or the focus. Where the "
+            "question names years, texts that speak of them come before others alike."
         )
 
 

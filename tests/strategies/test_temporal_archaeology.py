@@ -52,7 +52,12 @@ def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(hist
         "pool-decision",
         "pool-plan",
     }
-    assert everything.stats == {"window": "7d", "historical": 4, "current": 0}
+    assert everything.stats == {
+        "window": "7d",
+        "historical": 4,
+        "current": 0,
+        "of_period": 0,
+    }
 
 
 @pytest.mark.parametrize(
