@@ -14,6 +14,8 @@ from acms_adapters.models.scores import to_evidence
 from acms_adapters.protocols import BackendSet
 from acms_strategies.arms import can_embed, rate_near, rate_words, search_near, search_words
 from acms_strategies.crew import Crew
+from acms_strategies.hits import text_of
+from acms_strategies.periods import overlap, period_in
 
 BY_WORDS, BY_NEARNESS = "simple-keyword", "semantic-embedding"
 """The strategies that stand for one arm each."""
@@ -30,6 +32,11 @@ COMPANY = 0.35
 
 Measured on questions about code and about encyclopaedia pages: from 0.2 to 0.6 recall hardly
 changes."""
+
+PERIOD = 1.0
+"""Evidence for a text that names a year of the period in question.
+
+Measured on questions about periods over long pages: from 0.6 to 2 recall hardly changes."""
 
 PATIENCE = 0.5
 """Part of a strategy's time that it waits for text and vectors when it asks both."""
@@ -75,8 +82,8 @@ def weigh_both(
     text: Sequence[SearchHit], vector: Sequence[SearchHit], *, words: str, backends: BackendSet
 ) -> Evidence:
     """All that is known of what either arm found."""
-    evidence = weigh(text, vector)
-    return with_company(complete(evidence, text, vector, words=words, backends=backends))
+    evidence = complete(weigh(text, vector), text, vector, words=words, backends=backends)
+    return with_period(with_company(evidence), words, backends)
 
 
 def complete(
@@ -121,6 +128,18 @@ def with_company(evidence: Evidence) -> Evidence:
     weights = {
         node: (weight + COMPANY * math.log(totals[groups.get(node, node)])) / (1.0 + COMPANY)
         for node, weight in evidence.weights.items()
+    }
+    return Evidence(evidence.hits, weights)
+
+
+def with_period(evidence: Evidence, words: str, backends: BackendSet) -> Evidence:
+    """Let texts that speak of the period that a question names count for more."""
+    period = period_in(words)
+    if period is None:
+        return evidence
+    weights = {
+        node: evidence.of(node) + PERIOD * overlap(text_of(hit, backends), period)
+        for node, hit in evidence.hits.items()
     }
     return Evidence(evidence.hits, weights)
 

@@ -22,6 +22,7 @@ from acms_adapters.tokens import token_counter
 FIELDS = {
     "query",
     "focus_nodes",
+    "history",
     "breadth",
     "depth",
     "keywords",
