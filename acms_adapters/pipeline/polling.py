@@ -57,7 +57,9 @@ class PollingRound(GuardedRound[StrategyJob]):
 
     def failed(self, job: StrategyJob, failure: StrategyFailure, seconds: float) -> None:
         """Keep the failure."""
-        logger.warning("not selected: %s", failure)
+        # that it failed was told when it did, and until it is tried again every call meets it
+        level = logging.INFO if failure.kind == "circuit_open" else logging.WARNING
+        logger.log(level, "not selected: %s", failure)
         self.failures.append(failure)
 
     def late(self, job: StrategyJob, ending: Ending) -> None:

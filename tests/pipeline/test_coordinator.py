@@ -999,3 +999,19 @@ def test_s7_all_strategies_are_polled_and_run_at_the_same_time(coordinate: Any, 
     strategies = [stub(n, confidence, assemble=assemble) for n in "abcd"]
     result = coordinate(StrategyCoordinator(), {}, strategies, 1000)
     assert result.strategies_used == ["a", "b", "c", "d"]
+
+
+def test_s8_that_a_breaker_is_open_is_no_warning_at_every_call(
+    coordinate: Any, stub: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise OSError("gone")
+
+    coordinator = StrategyCoordinator(config=CoordinatorConfig(circuit_breaker_threshold=1))
+    strategies = [stub("broken", assemble=fails), stub("sound")]
+    coordinate(coordinator, {"query": "x"}, strategies, 1_000)
+    assert "broken" in caplog.text
+    caplog.clear()
+    result = coordinate(coordinator, {"query": "x"}, strategies, 1_000)
+    assert result.circuit_broken == ["broken"]
+    assert caplog.text == ""
