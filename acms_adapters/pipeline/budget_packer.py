@@ -15,7 +15,7 @@ from acms_adapters.pipeline.packing_rules import (
     PackingRules,
 )
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Digests, Scored
+from acms_adapters.pipeline.ranking import Scored
 from acms_adapters.pipeline.renderings import Alternatives, LowerRenderings
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
@@ -105,7 +105,6 @@ def pack(
     alternatives: Alternatives | None = None,
     renderings: RenderingSource | None = None,
     count: Callable[[str], int] = estimate_tokens,
-    digests: Digests | None = None,
 ) -> Packing:
     """Choose greedily, in packing order (ruling F3).
 
@@ -122,11 +121,10 @@ def pack(
         alternatives: Fragments by place that gave way to a deeper one.
         renderings: Where other lower renderings come from.
         count: Counts a rendering whose tokens the index does not know.
-        digests: Content hashes that are known already.
     """
     rules = rules or PackingRules()
     pricing = pricing or Pricing()
-    pool = Pool.of(tuple(scored), tier_priority=rules.tier_priority, digests=digests)
+    pool = Pool.of(tuple(scored), tier_priority=rules.tier_priority)
     lower = LowerRenderings(
         steps=rules.depth_fallback_steps,
         min_tokens=rules.min_fragment_tokens,

@@ -11,7 +11,7 @@ from acms_adapters.pipeline.containment import PackedTexts, shared_resources
 from acms_adapters.pipeline.departures import Departures
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Digests, Scored, packing_order
+from acms_adapters.pipeline.ranking import Scored, packing_order
 from acms_adapters.pipeline.renderings import LowerRenderings
 
 _UNBOUNDED = 1 << 60
@@ -47,11 +47,10 @@ class Pool:
         scored: Sequence[Scored],
         *,
         tier_priority: Sequence[Tier] | None,
-        digests: Digests | None = None,
     ) -> Pool:
         """Rank and survey candidates."""
         return cls(
-            packing_order(scored, tier_priority=tier_priority, digests=digests),
+            packing_order(scored, tier_priority=tier_priority),
             shared_resources(fragment for fragment, _ in scored),
             min((fragment.token_count for fragment, _ in scored), default=0),
         )

@@ -81,14 +81,13 @@ def packing_order(
     scored: Sequence[Scored],
     *,
     tier_priority: Sequence[Tier] | None = None,
-    digests: Digests | None = None,
 ) -> list[Scored]:
     """Sort as ruling F3 says.
 
     Tier where a priority is given (unnamed tiers last), score, relevance, deeper first, smaller
     first, node, content hash.
     """
-    digests = digests or Digests()
+    digests = Digests()
     ordered: list[Scored] = []
     for served in _by_tier(scored, tier_priority):
         served.sort(key=lambda item: -item[1])
