@@ -36,7 +36,8 @@ changes."""
 PERIOD = 1.0
 """Evidence for a text that names a year of the period in question.
 
-Measured on questions about periods over long pages: from 0.6 to 2 recall hardly changes."""
+Measured on questions about periods over long pages: from 0.6 to 2 recall at 512 tokens still rises
+a little, and at 1,024 and 2,048 it does not change."""
 
 PATIENCE = 0.5
 """Part of a strategy's time that it waits for text and vectors when it asks both."""

@@ -71,18 +71,18 @@ def test_no_context_holds_a_text_that_lies_in_another_of_its_file_f9(
 
 
 @pytest.mark.parametrize(
-    ("name", "base"),
+    ("name", "base", "budget"),
     [
-        ("FilterDirective", "structured_query.py#Expr"),
-        ("AgentStep", "load/serializable.py#Serializable"),
-        ("StreamingStdOutCallbackHandler", "callbacks/base.py#BaseCallbackHandler"),
+        ("FilterDirective", "structured_query.py#Expr", BUDGET),
+        # more of the file of a named class is read first, so that 26 tokens are missing at 2,000
+        ("AgentStep", "load/serializable.py#Serializable", BUDGET + 500),
+        ("StreamingStdOutCallbackHandler", "callbacks/base.py#BaseCallbackHandler", BUDGET),
     ],
 )
 def test_the_graph_brings_a_base_class_that_neither_words_nor_vectors_bring(
-    name: str, base: str, pipeline: ACMSPipeline
+    name: str, base: str, budget: int, pipeline: ACMSPipeline
 ) -> None:
     question = f"What does `{name}` get from its base class?"
-    budget = BUDGET + 500
     by_graph = pipeline.assemble(question, budget=budget)
     assert PREFIX + base in {f.uko_node for f in by_graph.fragments}
     for strategy in ("simple-keyword", "semantic-embedding"):
