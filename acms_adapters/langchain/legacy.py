@@ -7,13 +7,13 @@ agents and `InheritedContext` in chains.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from acms_adapters.langchain.deprecation import warn_of_its_end
 from acms_adapters.langchain.fitting import fit_block
 from acms_adapters.lazy import lazy_names
 from acms_adapters.models import ContextPayload
@@ -82,12 +82,3 @@ class ACMSChatMessageHistory(BaseChatMessageHistory):
             self._kept.clear()
         else:
             self._history.clear()
-
-
-def warn_of_its_end(name: str, instead: str) -> None:
-    """Say that a shim goes when what it stands on goes."""
-    warnings.warn(
-        f"{name} serves an interface that LangChain has deprecated and goes with it: use {instead}",
-        DeprecationWarning,
-        stacklevel=3,
-    )
