@@ -11,18 +11,19 @@ import typer
 from pydantic import ValidationError
 
 from acms_adapters import __version__
-from acms_adapters.cli.assemble import assemble, explain
+from acms_adapters.cli.assemble import assemble, command, explain
 from acms_adapters.cli.configuration import plan, project, strategies
-from acms_adapters.cli.console import fail, stdout
+from acms_adapters.cli.console import (
+    INTERRUPTED,
+    NOTHING_ANSWERED,
+    WRONG_USE,
+    fail,
+    stdout,
+)
 from acms_adapters.cli.evaluation import evaluate
 from acms_adapters.cli.index import index
 from acms_adapters.cli.store import store
 from acms_adapters.errors import ACMSError, NothingAnsweredError
-
-FOUND_NOTHING = 1
-WRONG_USE = 2
-NOTHING_ANSWERED = 3
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="acms",
@@ -51,8 +52,10 @@ def main(
     """Decide what a language model reads, within a token budget."""
 
 
-for command in (index, assemble, explain, strategies):
-    app.command()(command)
+app.command()(index)
+for way in (assemble, explain):
+    app.command(way.__name__)(command(way))
+app.command()(strategies)
 app.command("eval")(evaluate)
 app.add_typer(project, name="project")
 app.add_typer(store, name="store")

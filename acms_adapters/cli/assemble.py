@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from acms_adapters.cli.console import print_json, stderr, stdout
-from acms_adapters.cli.store import DEFAULT_STORE, StoreOption, TrustOption, open_to_read, settings
+from acms_adapters.cli.console import FOUND_NOTHING, print_json, stderr, stdout
+from acms_adapters.cli.store import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    TrustOption,
+    open_to_read,
+    settings,
+)
 from acms_adapters.cli.tables import explanation
 from acms_adapters.models import ContextPayload, ContextRequest
 
@@ -35,50 +42,48 @@ StrategyOption = Annotated[str | None, typer.Option("--strategy", help="Run this
 TokenizerOption = Annotated[
     str | None, typer.Option("--tokenizer", help="Encoding or model whose tokens are counted.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
-def assemble(
-    question: QuestionArgument,
-    *,
-    budget: BudgetOption = None,
-    focus: FocusOption = None,
-    strategy: StrategyOption = None,
-    tokenizer: TokenizerOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    trust: TrustOption = False,
-    json: JsonOption = False,
-) -> int:
+def command(show: Callable[[ContextPayload], None]) -> Callable[..., int]:
+    """A command that assembles the context for a question, and shows it as `show` does."""
+
+    def run(
+        question: QuestionArgument,
+        *,
+        budget: BudgetOption = None,
+        focus: FocusOption = None,
+        strategy: StrategyOption = None,
+        tokenizer: TokenizerOption = None,
+        store: StoreOption = DEFAULT_STORE,
+        trust: TrustOption = False,
+        json: JsonOption = False,
+    ) -> int:
+        request = ContextRequest(query=question, focus_nodes=focus or None, tokenizer=tokenizer)
+        configuration = settings(trust=trust)
+        with open_to_read(store) as source:
+            pipeline = source.pipeline(configuration)
+            payload = pipeline.assemble(request, budget=budget, strategy=strategy)
+        if json:
+            print_json(payload.model_dump(mode="json"))
+        else:
+            show(payload)
+        stderr.print(figures(payload))
+        return 0 if payload.fragments else FOUND_NOTHING
+
+    run.__doc__ = show.__doc__
+    return run
+
+
+def assemble(payload: ContextPayload) -> None:
     """Print the context for a question as a model would read it; figures go to stderr."""
-    payload = _payload(question, budget, focus, strategy, tokenizer, store, trust)
-    if json:
-        print_json(payload.model_dump(mode="json"))
-    elif payload.fragments:
+    if payload.fragments:
         stdout.print(payload.render())
-    stderr.print(figures(payload))
-    return 0 if payload.fragments else 1
 
 
-def explain(
-    question: QuestionArgument,
-    *,
-    budget: BudgetOption = None,
-    focus: FocusOption = None,
-    strategy: StrategyOption = None,
-    tokenizer: TokenizerOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    trust: TrustOption = False,
-    json: JsonOption = False,
-) -> int:
+def explain(payload: ContextPayload) -> None:
     """Show what went in, what stayed out and why, and where the tokens went."""
-    payload = _payload(question, budget, focus, strategy, tokenizer, store, trust)
-    if json:
-        print_json(payload.model_dump(mode="json"))
-    else:
-        for table in explanation(payload):
-            stdout.print(table)
-    stderr.print(figures(payload))
-    return 0 if payload.fragments else 1
+    for table in explanation(payload):
+        stdout.print(table)
 
 
 def figures(payload: ContextPayload) -> str:
@@ -89,18 +94,3 @@ def figures(payload: ContextPayload) -> str:
         f"{payload.available_tokens} tokens, {len(payload.ledger)} left out, "
         f"{payload.metrics['assembly_time_ms']:.0f} ms{failed}"
     )
-
-
-def _payload(
-    question: str,
-    budget: int | None,
-    focus: list[str] | None,
-    strategy: str | None,
-    tokenizer: str | None,
-    store: Path,
-    trust: bool,
-) -> ContextPayload:
-    request = ContextRequest(query=question, focus_nodes=focus or None, tokenizer=tokenizer)
-    configuration = settings(trust=trust)
-    with open_to_read(store) as source:
-        return source.pipeline(configuration).assemble(request, budget=budget, strategy=strategy)

@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from acms_adapters.cli.console import print_json, stderr, stdout
-from acms_adapters.cli.store import DEFAULT_STORE, StoreOption, TrustOption, open_to_read, settings
+from acms_adapters.cli.console import FOUND_NOTHING, print_json, stderr, stdout
+from acms_adapters.cli.store import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    TrustOption,
+    open_to_read,
+    settings,
+)
 from acms_adapters.cli.tables import pairs, strategies_table
 from acms_adapters.config import set_project
 from acms_adapters.errors import RequestError
 from acms_adapters.pipeline import SpecStrategyAdapter
 from acms_adapters.registry import StrategyRegistry
-
-FOUND_NOTHING = 1
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 project = typer.Typer(help="A project's own settings.", no_args_is_help=True)
 context = typer.Typer(help="How context is assembled in this project.", no_args_is_help=True)

@@ -1,10 +1,16 @@
-"""Where the commands print: answers on stdout, everything else on stderr."""
+"""How the commands answer: results on stdout, everything else on stderr, and an exit code."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich.console import Console
+
+FOUND_NOTHING = 1
+WRONG_USE = 2
+NOTHING_ANSWERED = 3
+INTERRUPTED = 130
 
 stdout = Console(soft_wrap=True, markup=False, highlight=False, emoji=False)
 stderr = Console(stderr=True, soft_wrap=True, markup=False, highlight=False, emoji=False)
@@ -18,6 +24,4 @@ def fail(message: str, *, code: int) -> int:
 
 def print_json(data: Any) -> None:
     """Print JSON on stdout, as text that any encoding can carry."""
-    import json
-
     stdout.print(json.dumps(data, indent=2, ensure_ascii=True, default=str))

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from acms_adapters.cli.console import print_json, stderr
-from acms_adapters.cli.store import DEFAULT_STORE, StoreOption, open_to_write
+from acms_adapters.cli.console import FOUND_NOTHING, print_json, stderr
+from acms_adapters.cli.store import DEFAULT_STORE, JsonOption, StoreOption, open_to_write
 
 
 def index(
@@ -24,7 +24,7 @@ def index(
     exclude: Annotated[
         list[str] | None, typer.Option(help="Glob of files to leave; may be repeated.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Index a folder; what has not changed since is left alone."""
     if not path.exists():
@@ -38,4 +38,4 @@ def index(
         for skip in report.skipped:
             stderr.print(f"skipped {skip}")
         stderr.print(report.summary())
-    return 0 if report.total else 1
+    return 0 if report.total else FOUND_NOTHING

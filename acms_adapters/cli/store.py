@@ -23,7 +23,7 @@ StoreOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let the project's own file name code to import.")
 ]
-
+JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 store = typer.Typer(help="Look after the store.", no_args_is_help=True)
 
@@ -64,7 +64,7 @@ def check(
         bool, typer.Option(help="Put in order what can be made anew from texts and files.")
     ] = True,
     store: StoreOption = DEFAULT_STORE,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Look whether everything kept is what was written; exits with 1 if something is not."""
     _must_be_there(store)
@@ -83,7 +83,7 @@ def check(
 def stats(
     *,
     store: StoreOption = DEFAULT_STORE,
-    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Say what the store holds."""
     with open_to_read(store) as opened:
