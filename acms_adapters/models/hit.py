@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models.base import Tier
 from acms_adapters.models.fragment import MAX_DEPTH, FragmentProvenance
+
+Direction = Literal["out", "in", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +40,9 @@ class SearchHit:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Edge:
-    """A typed link between two nodes.
+    """A typed link between two nodes; edges are ordered by source, target and relation.
 
     Attributes:
         source: URI it starts from.
@@ -50,6 +53,22 @@ class Edge:
     source: str
     target: str
     relation: str
+
+    def ends(self, direction: Direction) -> tuple[str, ...]:
+        """Nodes from which it is found in a direction.
+
+        Raises:
+            RequestError: There is no such direction.
+        """
+        if direction == "both":
+            return (self.source, self.target)
+        if direction not in ("out", "in"):
+            raise RequestError(f"direction must be 'out', 'in' or 'both', not {direction!r}")
+        return (self.source,) if direction == "out" else (self.target,)
+
+    def other(self, node: str) -> str:
+        """The end that is not `node`."""
+        return self.target if self.source == node else self.source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

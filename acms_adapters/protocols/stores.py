@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from acms_adapters.models import Decision, Edge, Plan, Rendering, SearchHit, Tier
-
-Direction = Literal["out", "in", "both"]
+from acms_adapters.models.hit import Direction
 
 
 @runtime_checkable

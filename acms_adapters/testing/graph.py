@@ -96,6 +96,11 @@ class GraphBackendCompliance(FilteredSearch):
         found = links_of(self._make().neighbors(["a", "b", "a"], direction="out"))
         assert sorted(found) == [("a", "a", "calls"), ("a", "b", "calls"), ("b", "c", "calls")]
 
+    def test_an_unknown_direction_is_an_error_that_names_it(self) -> None:
+        sideways: Any = "sideways"
+        with pytest.raises(ValueError, match="sideways"):
+            self._make().neighbors(["a"], direction=sideways)
+
     @pytest.mark.parametrize(
         ("relations", "expected"),
         [

@@ -177,9 +177,7 @@ class PlainGraph:
 
     def __init__(self, documents: Iterable[SearchHit], edges: Iterable[Edge]) -> None:
         self._documents = _Documents(documents)
-        self._edges = sorted(
-            dict.fromkeys(edges), key=lambda edge: (edge.source, edge.target, edge.relation)
-        )
+        self._edges = sorted(set(edges))
 
     def neighbors(
         self,
@@ -196,7 +194,7 @@ class PlainGraph:
             touching = (
                 edge
                 for edge in self._edges
-                if _touches(edge, node, direction)
+                if node in edge.ends(direction)
                 and (relations is None or edge.relation in relations)
                 and self._reaches(edge, node, scope)
             )
@@ -204,7 +202,7 @@ class PlainGraph:
         return list(found)
 
     def _reaches(self, edge: Edge, node: str, scope: Sequence[str] | None) -> bool:
-        other = edge.target if edge.source == node else edge.source
+        other = edge.other(node)
         known = self._documents.wanted([other])
         return in_scope(_resource(known[0])[0] if known else other, scope)
 
@@ -220,9 +218,3 @@ class PlainGraph:
         return self._documents.wanted(
             nodes, scope=scope, resource_types=resource_types, metadata_filter=metadata_filter
         )
-
-
-def _touches(edge: Edge, node: str, direction: Direction) -> bool:
-    return (direction != "in" and edge.source == node) or (
-        direction != "out" and edge.target == node
-    )

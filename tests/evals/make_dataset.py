@@ -108,7 +108,7 @@ def _below(graph: GraphBackend, root: str) -> Iterator[SearchHit]:
 
 def _edges(graph: GraphBackend, nodes: Sequence[str]) -> Iterable[Edge]:
     found = graph.neighbors(nodes, direction="out")
-    return sorted(set(found), key=lambda edge: (edge.source, edge.target, edge.relation))
+    return sorted(set(found))
 
 
 def _id(hit: SearchHit, package: str) -> str:

@@ -85,3 +85,20 @@ def test_hits_do_not_share_their_metadata() -> None:
     one, two = SearchHit(uko_node="a"), SearchHit(uko_node="b")
     one.metadata["k"] = 1
     assert two.metadata == {}
+
+
+def test_edges_are_ordered_by_source_target_and_relation() -> None:
+    ends = [("b", "a", "x"), ("a", "c", "a"), ("a", "b", "z"), ("a", "b", "y")]
+    edges = [Edge(source=s, target=t, relation=r) for s, t, r in ends]
+    assert sorted(edges) == list(reversed(edges))
+
+
+@pytest.mark.parametrize(
+    ("direction", "ends"), [("out", ("a",)), ("in", ("b",)), ("both", ("a", "b"))]
+)
+def test_an_edge_is_found_from_the_ends_of_its_direction(
+    direction: Any, ends: tuple[str, ...]
+) -> None:
+    edge = Edge(source="a", target="b", relation="calls")
+    assert edge.ends(direction) == ends
+    assert [edge.other("a"), edge.other("b")] == ["b", "a"]

@@ -54,7 +54,7 @@ class DocumentGraphBackend:
                 ]
         self._edges: dict[str, list[Edge]] = defaultdict(list)
         unique = {edge for found in edges.values() for edge in found}
-        for edge in sorted(unique, key=lambda e: (e.source, e.target, e.relation)):
+        for edge in sorted(unique):
             for end in {edge.source, edge.target}:
                 self._edges[end].append(edge)
 
@@ -74,9 +74,9 @@ class DocumentGraphBackend:
             touching = (
                 edge
                 for edge in self._edges.get(node, ())
-                if _leads(edge, node, direction)
+                if node in edge.ends(direction)
                 and (relations is None or edge.relation in relations)
-                and wanted.admits(self._other(edge, node))
+                and wanted.admits(self._end(edge.other(node)))
             )
             found.update(dict.fromkeys(islice(touching, limit)))
         return list(found)
@@ -98,9 +98,8 @@ class DocumentGraphBackend:
             if wanted.admits(hit)
         ]
 
-    def _other(self, edge: Edge, node: str) -> SearchHit:
-        other = edge.target if edge.source == node else edge.source
-        return self._hits.get(other) or SearchHit(uko_node=other)
+    def _end(self, node: str) -> SearchHit:
+        return self._hits.get(node) or SearchHit(uko_node=node)
 
 
 def _metadata_links(keys: Sequence[str], document: Document) -> Iterator[tuple[str, str]]:
@@ -108,9 +107,3 @@ def _metadata_links(keys: Sequence[str], document: Document) -> Iterator[tuple[s
         value = document.metadata.get(key)
         targets = value if isinstance(value, list | tuple | set) else [value]
         yield from ((key, str(target)) for target in targets if target is not None)
-
-
-def _leads(edge: Edge, node: str, direction: Direction) -> bool:
-    return (direction != "in" and edge.source == node) or (
-        direction != "out" and edge.target == node
-    )

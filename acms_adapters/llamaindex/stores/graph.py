@@ -80,15 +80,12 @@ class PropertyGraphBackend:
         touching: dict[str, set[Edge]] = {node: set() for node in asked}
         for edge in self._edges(asked):
             if kinds is None or edge.relation.casefold() in kinds:
-                for node in _ends(edge, direction):
+                for node in edge.ends(direction):
                     touching.get(node, set()).add(edge)
         outside = self._outside(asked, touching, scope)
         found: dict[Edge, None] = {}
         for node in asked:
-            ordered = sorted(
-                (e for e in touching[node] if _other(e, node) not in outside),
-                key=lambda edge: (edge.source, edge.target, edge.relation),
-            )
+            ordered = sorted(e for e in touching[node] if e.other(node) not in outside)
             found.update(dict.fromkeys(islice(ordered, limit)))
         return list(found)
 
@@ -161,7 +158,7 @@ class PropertyGraphBackend:
         """Other ends that lie out of scope, by their resource where that is known."""
         if not scope:
             return set()
-        ends = {_other(edge, node) for node in asked for edge in touching.get(node, ())}
+        ends = {edge.other(node) for node in asked for edge in touching.get(node, ())}
         known, wanted = self._known(sorted(ends)), Wanted(scope=scope)
         return {end for end in ends if not wanted.admits(known.get(end) or SearchHit(uko_node=end))}
 
@@ -201,17 +198,6 @@ def _hit(node: LabelledNode) -> SearchHit:
 
 def _relation(source: str, label: str, target: str) -> Relation:
     return Relation(label=label, source_id=encoded(source), target_id=encoded(target))
-
-
-def _ends(edge: Edge, direction: Direction) -> tuple[str, ...]:
-    """Nodes from which an edge is found in a direction."""
-    return {"out": (edge.source,), "in": (edge.target,), "both": (edge.source, edge.target)}[
-        direction
-    ]
-
-
-def _other(edge: Edge, node: str) -> str:
-    return edge.target if edge.source == node else edge.source
 
 
 def _names(text: str) -> Iterator[str]:
