@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
@@ -67,7 +67,7 @@ class StrategyRegistry:
         strategies: Iterable[Any] | None = None,
         adapt: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = Settings.of(settings)
         self._adapt = adapt
         self._strategies: dict[str, Any] = {}
         self._problems: dict[str, StrategyProblem] = {}
@@ -76,6 +76,8 @@ class StrategyRegistry:
         self._discovered = False
         if strategies is None:
             self.discover()
+        if isinstance(strategies, str | Mapping) or not isinstance(strategies, Iterable | None):
+            raise TypeError(f"strategies must be a list of strategies, not {strategies!r}")
         for strategy in strategies or ():
             self.register(None, strategy)
 
@@ -115,6 +117,8 @@ class StrategyRegistry:
             UnknownNameError: Nobody registered it.
             StrategyError: It is installed or configured, and cannot be used.
         """
+        if not isinstance(name, str):
+            raise UnknownNameError("strategy", repr(name), self)
         if name in self._strategies:
             return self._strategies[name]
         if name in self._problems:

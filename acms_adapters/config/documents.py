@@ -74,13 +74,15 @@ def read_file(path: Path) -> Document | None:
 
 
 def check_keys(document: Document, strategy_keys: Iterable[str]) -> None:
-    """Refuse keys nobody knows.
+    """Refuse what is no table, and keys nobody knows.
 
     Raises:
         ConfigError: Names the source, the key and the near one.
     """
     known = frozenset(strategy_keys)
     values, source = document.values, document.source
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{source}: must map 'context' to a table, not be {values!r}")
     _check(values, {"context"}, path=(), source=source, known=known)
     context = _table(values, "context", path=(), source=source)
     _check(context, {*CONTEXT_KEYS, "strategies"}, path=("context",), source=source, known=known)

@@ -39,10 +39,16 @@ class Settings(Keys):
 
     @classmethod
     def of(cls, value: Settings | Mapping[str, Any] | None) -> Settings:
-        """Read settings: themselves, a mapping in the form of a file, or None for the defaults."""
-        if isinstance(value, Settings):
-            return value
-        return cls.from_mapping(value or {})
+        """Read settings: themselves, a mapping in the form of a file, or None for the defaults.
+
+        Raises:
+            ConfigError: As `from_mapping` tells.
+        """
+        return (
+            value
+            if isinstance(value, Settings)
+            else cls.from_mapping({} if value is None else value)
+        )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], *, source: str = "settings") -> Self:
@@ -53,7 +59,7 @@ class Settings(Keys):
             source: What errors call it.
 
         Raises:
-            ConfigError: An unknown key, or a value outside its range.
+            ConfigError: No mapping, an unknown key, or a value outside its range.
         """
         return cls.from_documents([Document(values, source)])
 
@@ -85,7 +91,7 @@ class Settings(Keys):
         project = read_file(Path(project_dir) / PROJECT_FILE) if project_dir is not None else None
         if project is not None:
             documents.append(project)
-        last = [Document(over, "options")] if over else []
+        last = [] if over is None else [Document(over, "options")]
         settings = cls.from_documents([*documents, *last])
         if project is not None and not trust:
             check_trust(project, [own] if own else [])

@@ -47,6 +47,10 @@ class StoreCheck:
         """As JSON types."""
         return {"clean": self.is_clean, "whole": self.is_whole, **asdict(self)}
 
+    def __str__(self) -> str:
+        """For people; see `lines`."""
+        return "\n".join(self.lines())
+
     def lines(self) -> Iterator[str]:
         """For people: a line for each finding, and one that sums up."""
         for finding in self.findings:

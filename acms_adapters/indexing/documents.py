@@ -9,6 +9,7 @@ from typing import Any
 from acms_adapters.indexing.code_text import CodeText, is_code, read_code
 from acms_adapters.indexing.entries import (
     Entry,
+    each,
     given_links,
     given_text,
     given_tier,
@@ -38,7 +39,7 @@ def read_documents(documents: Iterable[Any]) -> list[Entry | Skip]:
     Raises:
         TypeError: Something is no document.
     """
-    read = [_read(document, place) for place, document in enumerate(documents)]
+    read = [_read(document, place) for place, document in enumerate(each("documents", documents))]
     return list(_in_sequence(read))
 
 

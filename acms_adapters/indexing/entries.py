@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from pydantic import BaseModel
+
 from acms_adapters.indexing.code_text import CodeText
 from acms_adapters.indexing.parts import WHOLE_TOKENS, rough_tokens, split_parts
 from acms_adapters.indexing.prose import first_line_of, prose_outline
@@ -66,6 +68,17 @@ class Entry:
     def text(self) -> str:
         """The text that is searched."""
         return self.texts[self.searched_depth]
+
+
+def each(kind: str, given: Iterable[Any]) -> Iterable[Any]:
+    """What a call was given.
+
+    Raises:
+        TypeError: One thing or none, where a list is meant.
+    """
+    if isinstance(given, str | bytes | Mapping | BaseModel) or not isinstance(given, Iterable):
+        raise TypeError(f"{kind} must be a list of them, not {given!r:.200}")
+    return given
 
 
 def unique(entries: Iterable[Entry | Skip]) -> tuple[list[Entry], list[Skip]]:

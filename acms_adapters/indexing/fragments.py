@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acms_adapters.indexing.entries import Entry
+from acms_adapters.indexing.entries import Entry, each
 from acms_adapters.indexing.report import Skip
 from acms_adapters.models import ContextFragment
 
@@ -19,7 +19,7 @@ def read_fragments(fragments: Iterable[ContextFragment]) -> list[Entry | Skip]:
     """
     groups: dict[tuple[str, str], dict[int, ContextFragment]] = {}
     skipped: list[Entry | Skip] = []
-    for number, fragment in enumerate(fragments):
+    for number, fragment in enumerate(each("fragments", fragments)):
         if not isinstance(fragment, ContextFragment):
             raise TypeError(f"number {number} is no ContextFragment: {fragment!r:.200}")
         if not fragment.content.strip():

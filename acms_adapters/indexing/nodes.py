@@ -8,6 +8,7 @@ from typing import Any
 from acms_adapters.indexing.documents import code_of, type_of, windowed
 from acms_adapters.indexing.entries import (
     Entry,
+    each,
     given_links,
     given_text,
     given_tier,
@@ -29,7 +30,7 @@ def read_nodes(nodes: Iterable[Any]) -> list[Entry | Skip]:
     Raises:
         TypeError: Something is no node.
     """
-    plain = [getattr(node, "node", node) for node in nodes]
+    plain = [getattr(node, "node", node) for node in each("nodes", nodes)]
     known = {str(getattr(node, "node_id", "")) for node in plain}
     return [_read(node, place, known) for place, node in enumerate(plain)]
 

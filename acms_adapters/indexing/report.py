@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from acms_adapters.models.base import repair_text
 
 Progress = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and how much there is."""
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,20 @@ class IndexReport:
         kind = self.kind.removesuffix("s") if self.total == 1 else self.kind
         return f"{name}{self.total} {kind} ({', '.join(parts)})"
 
+    def __str__(self) -> str:
+        """For people: the line of `summary`, and one for each of the most frequent reasons."""
+        names: dict[str, list[str]] = {}
+        for told in (*self.skipped, *self.notes):
+            names.setdefault(told.reason, []).append(told.name)
+        reasons = sorted(names, key=lambda reason: -len(names[reason]))
+        lines = [f"  {reason}: {_first_of(names[reason])}" for reason in reasons[:_SHOWN]]
+        hidden = len(reasons) - len(lines)
+        return "\n".join([self.summary(), *lines, *[f"  {hidden} reasons more"] * (hidden > 0)])
+
     def reasons(self) -> dict[str, int]:
         """How many were left out for each reason, most frequent first."""
         return dict(Counter(skip.reason for skip in self.skipped).most_common())
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")

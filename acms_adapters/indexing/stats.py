@@ -48,6 +48,13 @@ class ContextStoreStats:
             generation=found.generation,
         )
 
+    def __str__(self) -> str:
+        """For people."""
+        vectors = f"{self.vectors} vectors by {self.embedder}" if self.embedder else "no vectors"
+        nodes, edges = sum(self.nodes.values()), sum(self.edges.values())
+        size = f"{self.bytes / 1e6:.1f} MB"
+        return f"{self.resources} resources, {nodes} nodes, {edges} edges, {vectors}, {size}"
+
     def as_dict(self) -> dict[str, Any]:
         """As JSON types."""
         return asdict(self)

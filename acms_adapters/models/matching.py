@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from acms_adapters.errors import RequestError
 
 _BOUNDARIES = "/#"
 
@@ -57,3 +59,32 @@ def _same(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float) and left != left:
         return right != right
     return bool(left == right)
+
+
+def check_strings(name: str, values: Iterable[str] | None) -> tuple[str, ...]:
+    """What a filter lists; nothing for None.
+
+    Raises:
+        RequestError: It is no list of strings, such as one string, whose letters would be taken.
+    """
+    if isinstance(values, str):
+        raise RequestError(f"{name} must be a list of strings, not the string {values!r}")
+    try:
+        found = () if values is None else tuple(values)
+    except TypeError:
+        raise RequestError(f"{name} must be a list of strings, not {values!r}") from None
+    for one in found:
+        if not isinstance(one, str):
+            raise RequestError(f"{name} must be a list of strings, {one!r} is none")
+    return found
+
+
+def check_metadata(wanted: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """What a metadata filter asks for; nothing for None.
+
+    Raises:
+        RequestError: It is no mapping.
+    """
+    if wanted is None or isinstance(wanted, Mapping):
+        return wanted or {}
+    raise RequestError(f"metadata_filter must map keys to wanted values, not {wanted!r}")

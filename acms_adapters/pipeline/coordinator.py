@@ -28,7 +28,7 @@ class StrategyCoordinator:
     def __init__(
         self, config: CoordinatorConfig | None = None, *, clock: Clock | None = None
     ) -> None:
-        self.config = config or CoordinatorConfig()
+        self.config = CoordinatorConfig.model_validate({} if config is None else config)
         self._parts = Parts.of(self.config, clock)
 
     def coordinate(

@@ -61,7 +61,7 @@ class FusionEngine:
     """
 
     def __init__(self, config: FusionConfig | None = None) -> None:
-        self.config = config or FusionConfig()
+        self.config = FusionConfig.model_validate({} if config is None else config)
 
     def fuse(
         self,

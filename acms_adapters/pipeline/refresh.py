@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models import (
     ContextFragment,
     ContextPayload,
@@ -41,7 +42,14 @@ def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:
 
     What no strategy brought did not come from the store and stays as it is, as does everything
     where there is no source of renderings.
+
+    Raises:
+        RequestError: It is no payload.
     """
+    if not isinstance(payload, ContextPayload):
+        raise RequestError(
+            f"refresh takes the payload of an earlier call, not {payload!r}: assemble one first"
+        )
     current: list[ContextFragment] = []
     gone: list[LedgerEntry] = []
     changed = 0

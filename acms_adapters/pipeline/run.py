@@ -47,6 +47,8 @@ class Options:
                 raise RequestError(
                     f"{name} must be one of {get_args(known)}, not {getattr(self, name)!r}"
                 )
+        if not isinstance(self.previous, ContextPayload | None):
+            raise RequestError(f"previous must be a ContextPayload, not {self.previous!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

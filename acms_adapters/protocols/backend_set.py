@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment, StrategyCapabilities
 from acms_adapters.protocols.counting import Embedder, TokenCounter
 from acms_adapters.protocols.memo import RequestMemo
@@ -69,16 +70,20 @@ class BackendSet:
         """Read a set: itself, a mapping of backends or of flags, or nothing.
 
         Raises:
-            ValueError: A name that is no part of a set.
+            RequestError: It is none of them, or a name is no part of a set.
         """
         if isinstance(value, BackendSet):
             return value
+        if not isinstance(value, Mapping | None):
+            raise RequestError(
+                f"backends must be a BackendSet or a mapping of names to backends, not {value!r}"
+            )
         parts: dict[str, Any] = {}
         flags: set[str] = set()
         for name, part in (value or {}).items():
             if name not in cls.__slots__:
                 known = ", ".join(map(str, cls.__slots__))
-                raise ValueError(f"unknown backend {name!r} (known: {known})")
+                raise RequestError(f"unknown backend {name!r} (known: {known})")
             if part is True:
                 flags.add(name)
             elif part:

@@ -164,6 +164,7 @@ def test_a_lone_surrogate_does_not_lose_the_others(store: ContextStore) -> None:
     store.add_documents([Document(page_content=text) for text in ("millet", "x\ud83d", "barley")])
     assert len(found(store, "millet")) == len(found(store, "barley")) == 1
     assert store.stats().vectors == 3
+    assert "3 vectors by character-frequency-v1, " in str(store.stats())
 
 
 def test_a_million_characters_in_one_line_do_not_hide_the_others_m6(store: ContextStore) -> None:

@@ -69,6 +69,7 @@ def test_a_store_in_order_is_told_by_numbers(place: Path) -> None:
     assert list(found.lines()) == [
         f"in order: 5 resources, {found.nodes} nodes, {found.edges} edges, {found.vectors} vectors"
     ]
+    assert str(found) == "\n".join(found.lines())
 
 
 def test_vectors_are_put_in_order_from_the_texts(place: Path) -> None:

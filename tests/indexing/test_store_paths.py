@@ -278,6 +278,10 @@ def test_everything_left_out_is_named_with_its_reason_i3(root: Path, store: Cont
     assert "broken.py" in found(store, "def")
     assert report.as_dict()["skipped"][0].keys() == {"name", "reason"}
     assert report.summary().startswith(f"{URI}: 8 files (8 added")
+    first, *lines = str(report).splitlines()
+    assert first == report.summary()
+    assert "  secret: .env and 1 more" in lines
+    assert lines[-1] == "  3 reasons more"
 
 
 def test_a_file_that_may_no_longer_be_indexed_goes(root: Path, store: ContextStore) -> None:

@@ -10,9 +10,8 @@ from hashlib import blake2b
 from typing import Any
 
 from acms_adapters.backends.sqlite.codec import dump_json, load_json
-from acms_adapters.errors import RequestError
 from acms_adapters.models.base import repair_text
-from acms_adapters.models.matching import matches_metadata
+from acms_adapters.models.matching import check_metadata, check_strings, matches_metadata
 
 _MOST_FACTS = 200
 _UNDER = "{0} = ? OR ({0} >= ? AND {0} < ?) OR ({0} >= ? AND {0} < ?)"
@@ -41,13 +40,13 @@ def condition(
     """What a wanted node fulfils; nothing given or an empty one holds for all (rulings A4, B5).
 
     Raises:
-        RequestError: One string where a list of them is meant.
+        RequestError: No list of strings, or no mapping, where one is meant.
     """
     types = strings("resource_types", resource_types)
     return (
         scope_condition(scope)
         & (one_of("n.resource_type", types) if types else Condition())
-        & _metadata_condition(metadata_filter or {})
+        & _metadata_condition(check_metadata(metadata_filter))
     )
 
 
@@ -74,11 +73,9 @@ def strings(name: str, values: Sequence[str] | None) -> list[str]:
     """A list of strings as they are stored.
 
     Raises:
-        RequestError: One string, whose letters would be taken for the list.
+        RequestError: It is none.
     """
-    if isinstance(values, str):
-        raise RequestError(f"{name} must be a list of strings, not the string {values!r}")
-    return list(dict.fromkeys(map(repair_text, values or ())))
+    return list(dict.fromkeys(map(repair_text, check_strings(name, values))))
 
 
 def _beyond(stem: str, boundary: str) -> tuple[str, str]:

@@ -9,7 +9,12 @@ from typing import Any
 from acms_adapters.backends.vectors.index import Hydrate
 from acms_adapters.errors import RequestError
 from acms_adapters.models.hit import SearchHit
-from acms_adapters.models.matching import in_scope, matches_metadata
+from acms_adapters.models.matching import (
+    check_metadata,
+    check_strings,
+    in_scope,
+    matches_metadata,
+)
 
 Candidate = tuple[str, float]
 """A node and its cosine."""
@@ -25,7 +30,7 @@ class Wanted:
     """What a search may answer with.
 
     Raises:
-        RequestError: A bound outside its range, or a string where a list belongs.
+        RequestError: A bound outside its range, no list of strings, or no mapping.
     """
 
     top_k: int
@@ -41,9 +46,9 @@ class Wanted:
             raise RequestError(
                 f"min_similarity must be a cosine in [-1, 1], not {self.min_similarity!r}"
             )
-        for name in ("scope", "resource_types"):
-            if isinstance(value := getattr(self, name), str):
-                raise RequestError(f"{name} must be a list of strings, not the string {value!r}")
+        check_strings("scope", self.scope)
+        check_strings("resource_types", self.resource_types)
+        check_metadata(self.metadata_filter)
 
     @property
     def filters(self) -> bool:
