@@ -53,7 +53,7 @@ class Turn:
         """The request for this turn's context; `fields` win over what the turn says."""
         asked: dict[str, Any] = {"query": self.query, "history": self.history or None}
         if self.inherited is not None:
-            asked |= self.inherited.fields(tokens, fields.get("focus_nodes") or ())
+            asked |= self.inherited.fields(tokens)
         if self.plan is not None:
             asked |= {"plan_id": self.plan.plan_id, "plan_context": self._plan_context(self.plan)}
         return ContextRequest(**{**asked, **fields})

@@ -91,7 +91,7 @@ class ACMSFunctionAgent(FunctionAgent):
                 inherited_alone, inherited, room, counter, ContextRequest(**asked)
             )
         if inherited is not None:
-            asked = {**inherited.fields(room, self.request.get("focus_nodes") or ()), **asked}
+            asked = {**inherited.fields(room), **asked}
         payload: ContextPayload = await self.pipeline.aassemble(
             ContextRequest(**{"query": question, **asked}),
             budget=room,

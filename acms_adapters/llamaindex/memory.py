@@ -102,7 +102,7 @@ class ACMSMemoryBlock(BaseMemoryBlock[str]):
             )
         if self.inherited is not None:
             fields = {
-                **self.inherited.fields(room, self.request.get("focus_nodes") or ()),
+                **self.inherited.fields(room),
                 **fields,
             }
         return await self.pipeline.aassemble(

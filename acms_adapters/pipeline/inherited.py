@@ -12,12 +12,12 @@ from acms_adapters.models import (
     ContextFragment,
     ContextPayload,
     ContextRequest,
+    Ledger,
     SkeletonMetadata,
 )
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.models.request import InheritStrategy
 from acms_adapters.pipeline.inheritance import CHILD_SHARE, inherit
-from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
 from acms_adapters.pipeline.skeleton_service import decision_ids
 from acms_adapters.protocols import BackendSet, TokenCounter
 
@@ -58,16 +58,21 @@ class Inherited(FrozenModel):
         """As JSON, without what the child does not need."""
         return self.model_dump_json(include={"payload": _READ, "strategy": True, "ancestors": True})
 
-    def fields(self, tokens: int, focus_nodes: Sequence[str] = ()) -> dict[str, Any]:
+    def fields(self, tokens: int) -> dict[str, Any]:
         """Fields of the request of a child with a budget of `tokens` (ruling K4).
 
         What was handed down is inherited as it is, because it was compressed already; what would
-        be more than the child's share of it is compressed to that share before.
+        be more than the child's share of it is compressed to that share.
         """
-        payload, share = self.payload, math.floor(CHILD_SHARE * tokens)
+        payload = self.payload
         size = max(payload.rendered_tokens, payload.total_tokens)
-        if self.strategy == "skeleton" and size > share:
-            payload = SkeletonCompressor().compress(payload, focus_nodes, share)
+        if self.strategy == "skeleton" and size > math.floor(CHILD_SHARE * tokens):
+            # compressed where the child is served, so that its ledger tells what went
+            return {
+                "parent_context": payload,
+                "inherit_strategy": "skeleton",
+                "skeleton_ratio": 0.0,
+            }
         return {"parent_context": payload, "inherit_strategy": "full"}
 
     def taken(self, fragments: Sequence[ContextFragment]) -> SkeletonMetadata | None:
@@ -108,13 +113,13 @@ def inherited_alone(
         counter: Counts the text.
         request: What else it asks for, such as which tiers to exclude.
     """
-    above = inherited.fields(tokens, request.focus_nodes or ())
-    asked = ContextRequest(**{**above, **dict(request.items())})
+    asked = ContextRequest(**{**inherited.fields(tokens), **dict(request.items())})
     found = inherit(asked, tokens, backends=BackendSet(counter=counter))
     return ContextPayload(
         fragments=found.fragments,
         budget=ContextBudget(max_tokens=tokens),
         rendered_tokens=found.rendered_tokens,
+        ledger=Ledger(entries=found.left_out),
         skeleton_ids=tuple(fragment.fragment_id for fragment in found.fragments),
         skeleton_metadata=inherited.taken(found.fragments),
     )
