@@ -17,15 +17,13 @@ from llama_index.core.vector_stores.types import (
 )
 
 from acms_adapters.models import SearchHit
+from acms_adapters.models.surplus import restore_surplus
+from acms_adapters.models.wanted import find_enough
 from acms_adapters.pipeline import ACMSPipeline
 from acms_adapters.protocols import BackendSet
 
 Keep = Callable[[Mapping[str, Any]], bool]
 
-MOST_ASKED = 10_000
-"""Most hits a backend is asked for while a filter lets too few of them pass."""
-
-_GROWTH = 4
 _USUAL = 20  # what a backend gives when no number is named
 
 _COMPARE: dict[FilterOperator, Callable[[Any, Any], bool]] = {
@@ -85,7 +83,9 @@ def filtered(pipeline: ACMSPipeline, filters: MetadataFilters | None) -> ACMSPip
     if filters is None or not filters.filters:
         return pipeline
     narrowed = copy.copy(pipeline)
-    narrowed.backends = narrow(pipeline.backends, lambda metadata: matches(metadata, filters))
+    narrowed.backends = narrow(
+        pipeline.backends, lambda metadata: matches(restore_surplus(metadata), filters)
+    )
     return narrowed
 
 
@@ -117,7 +117,7 @@ def _narrowed(backend: Any, keep: Keep) -> Any:
 
 _SEARCHES = {"search": "max_results", "similarity_search": "top_k", "search_text": "top_k"}
 _LISTS = ("get", "query_by_tier")
-_OTHERS = ("neighbors", "resolve", "record", "archive", "plan", "ancestors")
+_OTHERS = ("rate", "neighbors", "resolve", "sharing", "record", "archive", "plan", "ancestors")
 
 
 def _listed(
@@ -129,12 +129,9 @@ def _listed(
 def _searched(
     search: Callable[..., Sequence[SearchHit]], keep: Keep, limit: str, *args: Any, **options: Any
 ) -> list[SearchHit]:
-    """Ask for more and more until enough pass, so that no filter is emptied by better hits."""
-    wanted = int(options.get(limit, _USUAL))
-    asked = wanted
-    while True:
-        hits = search(*args, **{**options, limit: asked})
-        passing = [hit for hit in hits if keep(hit.metadata)]
-        if len(passing) >= wanted or len(hits) < asked or asked >= MOST_ASKED:
-            return passing[:wanted]
-        asked = min(MOST_ASKED, asked * _GROWTH)
+
+    def ask(number: int) -> tuple[list[SearchHit], bool]:
+        hits = search(*args, **{**options, limit: number})
+        return [hit for hit in hits if keep(hit.metadata)], len(hits) >= number
+
+    return find_enough(int(options.get(limit, _USUAL)), ask)

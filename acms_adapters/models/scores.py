@@ -14,6 +14,9 @@ from collections.abc import Sequence
 
 OFFSET = 3.0
 SCALE = 2.0
+TOP_RANK = 0.8
+"""Relevance of the first of hits that come without scores; the n-th has an n-th of it."""
+
 _BOUND = 60.0  # beyond it a double cannot tell the relevance from 0 or 1
 
 
@@ -39,6 +42,11 @@ def calibrate(raw: Sequence[float], *, mean: float, deviation: float) -> list[fl
     """Map raw scores, higher is better, to relevance by an index's mean and deviation."""
     spread = deviation if deviation > 0.0 and math.isfinite(deviation) else 1.0
     return [to_relevance((score - mean) / spread) for score in raw]
+
+
+def by_place(count: int) -> list[float]:
+    """Relevance of hits of which only the order is known."""
+    return [TOP_RANK / (1 + place) for place in range(count)]
 
 
 def rescale(raw: Sequence[float]) -> list[float]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from acms_adapters.models.hit import SearchHit
 from acms_adapters.models.matching import in_scope, matches_metadata
 from acms_adapters.models.surplus import restore_surplus
+
+MOST_ASKED = 10_000
+"""Most hits a store is asked for while a filter lets too few of them pass."""
+
+_GROWTH = 4
+
+Hit = TypeVar("Hit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +45,18 @@ class Wanted:
             and (not self.resource_types or kind in self.resource_types)
             and matches_metadata(restore_surplus(hit.metadata), self.metadata)
         )
+
+
+def find_enough(count: int, ask: Callable[[int], tuple[list[Hit], bool]]) -> list[Hit]:
+    """Ask for more and more until enough pass, so that no filter is emptied by better hits.
+
+    Args:
+        count: How many are wanted.
+        ask: From how many are asked for to those that pass, and whether more could come.
+    """
+    asked = count
+    while True:
+        passing, has_more = ask(asked)
+        if len(passing) >= count or not has_more or asked >= MOST_ASKED:
+            return passing[:count]
+        asked = min(MOST_ASKED, asked * _GROWTH)

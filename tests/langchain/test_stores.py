@@ -23,7 +23,7 @@ from acms_adapters.langchain import (
     RetrieverTextBackend,
     VectorStoreBackend,
 )
-from acms_adapters.langchain.stores.vector import TOP_RANK
+from acms_adapters.models.scores import TOP_RANK
 from acms_adapters.protocols import GraphBackend, SearchesText, TextBackend
 from acms_adapters.testing import GraphBackendCompliance, TextBackendCompliance
 from acms_adapters.testing.filters import FilteredSearch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
+from random import Random
 from typing import Any
 
 import pytest
@@ -169,6 +170,33 @@ def test_a_filter_is_never_emptied_by_better_hits_outside_b5(retrieve: Retrieve)
     wanted = TextNode(id_="n999", text="one lamp among much else", metadata={"x": 1})
     retriever = of([*better, wanted], filters=MetadataFilters(filters=[one("x", 1)]))
     assert names(retrieve(retriever, "lamp")) == {999}
+
+
+def test_m6_a_filter_sees_every_entry_of_metadata_with_many(retrieve: Retrieve) -> None:
+    many = {f"key {number}": number for number in range(100)}
+    nodes = [
+        TextNode(id_="wanted", text="remark on care", metadata={**many, "last": "yes"}),
+        TextNode(id_="other", text="remark on care too", metadata={**many, "last": "no"}),
+    ]
+    filters = MetadataFilters(filters=[one("last", "yes")])
+    found = retrieve(of(nodes, max_tokens=20_000, filters=filters), "remark care")
+    assert [node.node.node_id for node in found] == ["wanted"]
+
+
+def test_a_filter_that_everything_passes_changes_nothing(retrieve: Retrieve) -> None:
+    draw = Random(7)
+    words = ("lamp", "tide", "boat", "harbour", "keeper", "storm", "fuel", "beam", "rope", "sail")
+    texts = [" ".join(draw.choices(words, k=12)) for _ in range(200)]
+    nodes = [TextNode(id_=f"n{n}", text=text, metadata={"x": 1}) for n, text in enumerate(texts)]
+    whole, narrow = (
+        ACMSRetriever.from_nodes(nodes, embedder="character-frequency-v1", **fields)
+        for fields in ({}, {"filters": MetadataFilters(filters=[one("x", 1)])})
+    )
+    found = [
+        [(node.node.node_id, node.score) for node in retrieve(retriever, "keeper of the lamp")]
+        for retriever in (whole, narrow)
+    ]
+    assert found[1] == found[0]
 
 
 def test_filters_of_one_retriever_are_not_those_of_another() -> None:

@@ -9,10 +9,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import RetrieverLike
 
 from acms_adapters.langchain.stores.hits import to_hits
-from acms_adapters.langchain.stores.vector import TOP_RANK
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
-from acms_adapters.models.scores import rescale
+from acms_adapters.models.scores import by_place, rescale
 from acms_adapters.models.wanted import Wanted
 
 
@@ -62,7 +61,7 @@ class RetrieverTextBackend:
 
     def _scores(self, documents: Sequence[Document]) -> list[float]:
         if self._score_key is None:
-            return [TOP_RANK / (1 + place) for place in range(len(documents))]
+            return by_place(len(documents))
         return rescale([_number(d.metadata.get(self._score_key)) for d in documents])
 
 

@@ -15,22 +15,15 @@ from acms_adapters.errors import RequestError
 from acms_adapters.langchain.stores.hits import to_hits
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
-from acms_adapters.models.scores import rescale
-from acms_adapters.models.wanted import Wanted
+from acms_adapters.models.scores import by_place, rescale
+from acms_adapters.models.wanted import Wanted, find_enough
 
 Scores = Literal["relevance", "similarity", "distance", "rank"]
 """What a store's scores are: its own relevance in [0, 1]; raw, higher is better (for
 `min_similarity`, cosines); raw, lower is better; or nothing, so that places count."""
 
-MOST_ASKED = 10_000
-"""Most documents a store is asked for while a filter lets too few of them pass."""
-
-TOP_RANK = 0.8
-"""Relevance of the first of hits that come without scores; the n-th has an n-th of it."""
-
 logger = logging.getLogger(__name__)
 
-_GROWTH = 4
 _TOLERANCE = 1e-9
 _RELEVANCE = (
     "similarity_search_with_relevance_scores",
@@ -85,15 +78,14 @@ class VectorStoreBackend:
         if top_k < 1 or not query.strip():
             return []
         wanted = Wanted(scope=scope, resource_types=resource_types, metadata=metadata_filter)
-        asked = top_k
-        while True:
-            pairs = self._pairs(repair_text(query), asked, metadata_filter)
+
+        def ask(number: int) -> tuple[list[SearchHit], bool]:
+            pairs = self._pairs(repair_text(query), number, metadata_filter)
             near = [p for p in pairs if self.scores != "similarity" or p[1] >= min_similarity]
-            hits = list(filter(wanted.admits, self._hits(near)))[:top_k]
-            enough = not wanted or len(hits) == top_k
-            if enough or len(pairs) < asked or len(near) < len(pairs) or asked >= MOST_ASKED:
-                return hits
-            asked = min(MOST_ASKED, asked * _GROWTH)
+            has_more = bool(wanted) and number <= len(pairs) == len(near)
+            return list(filter(wanted.admits, self._hits(near))), has_more
+
+        return find_enough(top_k, ask)
 
     def _pairs(
         self, query: str, k: int, metadata: Mapping[str, Any] | None
@@ -104,7 +96,7 @@ class VectorStoreBackend:
         store = self.store
         if self.scores == "rank":
             found = store.similarity_search(query, **options)
-            return list(zip(found, _ranks(len(found)), strict=True))
+            return list(zip(found, by_place(len(found)), strict=True))
         if self.scores == "relevance":
             # the public method warns of every score outside [0, 1], and nothing is wrong with them
             is_own = _overrides(store, _RELEVANCE[0])
@@ -119,15 +111,11 @@ class VectorStoreBackend:
             relevance = _closeness(scores)
         elif self.scores == "relevance" and _contradicts_order(scores):
             logger.info("%s gives relevance against its own order", type(self.store).__name__)
-            relevance = _ranks(len(scores))
+            relevance = by_place(len(scores))
         else:
             relevance = rescale(scores)
         hits = to_hits([document for document, _ in pairs], relevance)
         return sorted(hits, key=lambda hit: (-hit.score, hit.uko_node))
-
-
-def _ranks(count: int) -> list[float]:
-    return [TOP_RANK / (1 + place) for place in range(count)]
 
 
 def _contradicts_order(scores: Sequence[float]) -> bool:

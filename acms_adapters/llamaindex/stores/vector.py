@@ -22,16 +22,9 @@ from acms_adapters.errors import BackendError, RequestError
 from acms_adapters.llamaindex.stores.hits import to_hit
 from acms_adapters.models import SearchHit
 from acms_adapters.models.base import repair_text
-from acms_adapters.models.scores import rescale
-from acms_adapters.models.wanted import Wanted
+from acms_adapters.models.scores import by_place, rescale
+from acms_adapters.models.wanted import Wanted, find_enough
 
-MOST_ASKED = 10_000
-"""Most nodes a store is asked for while a filter lets too few of them pass."""
-
-TOP_RANK = 0.8
-"""Score of the first of hits whose own scores say nothing; the n-th has an n-th of it."""
-
-_GROWTH = 4
 _TOLERANCE = 1e-6
 _DIGITS = 6
 
@@ -92,15 +85,14 @@ class VectorStoreBackend:
     ) -> list[SearchHit]:
         if top_k < 1:
             return []
-        asked = top_k
-        while True:
-            pairs = self._query(replace(query, similarity_top_k=asked))
+
+        def ask(number: int) -> tuple[list[tuple[SearchHit, float]], bool]:
+            pairs = self._query(replace(query, similarity_top_k=number))
             near = [p for p in pairs if bound is None or p[1] >= bound - _TOLERANCE]
-            hits = [pair for pair in self._hits(near) if wanted.admits(pair[0])]
-            enough = not wanted or len(hits) >= top_k
-            if enough or len(pairs) < asked or len(near) < len(pairs) or asked >= MOST_ASKED:
-                return _scored(hits[:top_k])
-            asked = min(MOST_ASKED, asked * _GROWTH)
+            has_more = bool(wanted) and number <= len(pairs) == len(near)
+            return [pair for pair in self._hits(near) if wanted.admits(pair[0])], has_more
+
+        return _scored(find_enough(top_k, ask))
 
     def _query(self, query: VectorStoreQuery) -> list[tuple[BaseNode | str, float]]:
         """Nodes, or ids of nodes, with their similarities, nearest first."""
@@ -113,7 +105,7 @@ class VectorStoreBackend:
         found: Sequence[BaseNode | str] = result.nodes or result.ids or ()
         given = [float(score) for score in result.similarities or ()]
         if self._to_cosine is None:
-            scores = given if _descends(given, len(found)) else _ranks(len(found))
+            scores = given if _descends(given, len(found)) else by_place(len(found))
             return list(zip(found, scores, strict=True))
         pairs = zip(found, map(self._to_cosine, given), strict=True)
         return sorted(pairs, key=lambda pair: (-_rounded(pair[1]), _name(pair[0])))
@@ -190,10 +182,6 @@ class HybridStoreBackend:
 def _descends(scores: Sequence[float], count: int) -> bool:
     """Whether there is a score for each place, and none is better than the one before."""
     return len(scores) == count and all(a >= b for a, b in pairwise(scores))
-
-
-def _ranks(count: int) -> list[float]:
-    return [TOP_RANK / (1 + place) for place in range(count)]
 
 
 def _rounded(score: float) -> float:
