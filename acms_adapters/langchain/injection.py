@@ -11,9 +11,9 @@ from langchain.agents.structured_output import ToolStrategy
 
 from acms_adapters.errors import BudgetError, RequestError, WindowError
 from acms_adapters.langchain.fence import before_question, in_system
-from acms_adapters.langchain.fitting import fit_block
 from acms_adapters.langchain.window import CountMessages, count_messages, count_schemas
 from acms_adapters.models import ContextPayload
+from acms_adapters.pipeline.block import fit_block
 from acms_adapters.protocols import RenderingSource, TokenCounter
 from acms_adapters.tokens import token_counter
 

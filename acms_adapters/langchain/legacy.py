@@ -14,9 +14,9 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from acms_adapters.langchain.deprecation import warn_of_its_end
-from acms_adapters.langchain.fitting import fit_block
 from acms_adapters.lazy import lazy_names
 from acms_adapters.models import ContextPayload
+from acms_adapters.pipeline.block import fit_block
 from acms_adapters.tokens import token_counter
 
 if TYPE_CHECKING:

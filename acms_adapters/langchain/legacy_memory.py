@@ -8,8 +8,8 @@ from langchain_classic.base_memory import BaseMemory
 from pydantic import Field
 
 from acms_adapters.langchain.deprecation import warn_of_its_end
-from acms_adapters.langchain.fitting import fit_block
 from acms_adapters.models import ContextPayload
+from acms_adapters.pipeline.block import fit_block
 from acms_adapters.tokens import token_counter
 
 

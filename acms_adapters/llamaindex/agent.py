@@ -15,10 +15,10 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.memory import BaseMemory
 from llama_index.core.tools import AsyncBaseTool
 
-from acms_adapters.llamaindex.blocks import fit_block
 from acms_adapters.llamaindex.handover import inherited_for, known_turn, note_turn
 from acms_adapters.llamaindex.memory import question_of
 from acms_adapters.models import ContextPayload, ContextRequest
+from acms_adapters.pipeline.block import fit_block
 from acms_adapters.pipeline.fencing import fenced, without_blocks
 from acms_adapters.pipeline.inherited import Inherited, inherited_alone
 from acms_adapters.protocols import TokenCounter

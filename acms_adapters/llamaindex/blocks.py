@@ -1,58 +1,18 @@
-"""Making the block of a payload that fits, and cutting it down fragment by fragment."""
+"""Cutting a block down, fragment by fragment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 
-from acms_adapters.models import ContextPayload
-from acms_adapters.models.layout import HEADER, SEPARATOR, render
-from acms_adapters.pipeline import FusionConfig, FusionEngine
+from acms_adapters.models.layout import HEADER, SEPARATOR
 from acms_adapters.pipeline.fencing import fenced, unfenced
 from acms_adapters.pipeline.shortening import shorten
-from acms_adapters.protocols import RenderingSource, TokenCounter
+from acms_adapters.protocols import TokenCounter
 
-_TRIES = 8
 _BEGINNING = re.compile(rf"{re.escape(SEPARATOR)}(?={re.escape(HEADER)})")
 _WORTH_READING = 16
 """Tokens below which a shortened fragment is not worth reading."""
-
-
-def fit_block(
-    payload: ContextPayload,
-    tokens: int,
-    *,
-    counter: TokenCounter,
-    around: Sequence[str] = (),
-    renderings: RenderingSource | None = None,
-) -> str | None:
-    """The block of a payload, of fewer fragments where it is too large; None if none of it fits.
-
-    Args:
-        payload: What is to be read.
-        tokens: Most that the block may cost, its fence included.
-        counter: Counts the texts.
-        around: Tags between which the block will stand.
-        renderings: Where lower depths of a node come from.
-    """
-    engine = FusionEngine(FusionConfig(order="as-given"))
-    text = payload.render() if payload.fragments else ""
-    for _ in range(_TRIES):
-        if not text:
-            return None
-        block = fenced(text, around=around)
-        over = counter.count(block) - tokens
-        if over <= 0:
-            return block
-        # the fence and the marks on what imitates it are not known before the block is there
-        room = counter.count(text) - over
-        if room < 1:
-            return None
-        fused = engine.fuse(
-            payload.fragments, room, counter=counter, renderings=renderings, layout=payload.layout
-        )
-        text = render(fused.fragments, layout=payload.layout)
-    return None
 
 
 def truncate_block(

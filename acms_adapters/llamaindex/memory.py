@@ -11,7 +11,7 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, model_validator
 
 from acms_adapters.indexing import ContextStore
-from acms_adapters.llamaindex.blocks import fit_block, truncate_block
+from acms_adapters.llamaindex.blocks import truncate_block
 from acms_adapters.models import (
     ContextFragment,
     ContextPayload,
@@ -20,6 +20,7 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS, content_hash
 from acms_adapters.pipeline import ACMSPipeline
+from acms_adapters.pipeline.block import fit_block
 from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.pipeline.inherited import Inherited, inherited_alone
 from acms_adapters.tokens import DEFAULT_ENCODING, token_counter

@@ -14,7 +14,7 @@ from acms_adapters.langchain.fence import (
     in_system,
     without_block,
 )
-from acms_adapters.langchain.fitting import fence_tokens, fit_block
+from acms_adapters.pipeline.block import fence_tokens, fit_block
 from acms_adapters.pipeline.fencing import FENCE, fenced
 
 BLOCK = fenced("what is known")

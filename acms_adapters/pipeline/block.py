@@ -1,13 +1,14 @@
-"""Making the block of a payload that fits where it will stand."""
+"""The block of a payload that fits where it will stand (ruling A3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from acms_adapters.models import ContextPayload
 from acms_adapters.models.layout import render
-from acms_adapters.pipeline import FusionConfig, FusionEngine
 from acms_adapters.pipeline.fencing import fenced
+from acms_adapters.pipeline.fusion import FusionEngine
+from acms_adapters.pipeline.fusion_config import FusionConfig
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
 _TRIES = 8
@@ -24,6 +25,7 @@ def fit_block(
     *,
     counter: TokenCounter,
     cost: Callable[[str], int] | None = None,
+    around: Sequence[str] = (),
     renderings: RenderingSource | None = None,
 ) -> str | None:
     """The block of a payload, of fewer fragments where it is too large; None if none of it fits.
@@ -33,17 +35,18 @@ def fit_block(
         tokens: Most that the block may cost, its fence included; None for no bound.
         counter: Counts the texts.
         cost: What a block costs where it will stand; left out, its tokens.
+        around: Tags between which it will stand.
         renderings: Where lower depths of a node come from.
     """
     if not payload.fragments:
         return None
-    block = fenced(payload.render())
+    block = fenced(payload.render(), around=around)
     if tokens is None:
         return block
     charge = cost or counter.count
     engine = FusionEngine(FusionConfig(order="as-given"))
     over = charge(block) - tokens
-    room = tokens - charge(fenced(""))
+    room = tokens - charge(fenced("", around=around))
     for _ in range(_TRIES):
         if over <= 0:
             return block
@@ -55,7 +58,7 @@ def fit_block(
         text = render(fused.fragments, layout=payload.layout)
         if not text:
             return None
-        block = fenced(text)
+        block = fenced(text, around=around)
         over = charge(block) - tokens
         # marks on what imitates the fence are not known before the block is there
         room = min(room, counter.count(text)) - over
