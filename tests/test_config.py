@@ -231,6 +231,7 @@ def test_s6_s7_the_name_that_a_facade_uses_leads_to_the_key_of_the_file(
         (strategies("executor_timeout_seconds = 1e9"), "strategies.executor_timeout_seconds"),
         (strategies("scorer_plan_weight = -1"), "context.strategies.scorer_plan_weight"),
         (strategies("resolver_default_depth = 10"), "strategies.resolver_default_depth"),
+        (strategies("resolver_container_share = 1.5"), "strategies.resolver_container_share"),
         (strategies("packer_greedy = false"), "context.strategies.packer_greedy"),
         (strategies('packer_tier_priority = ["hot", "hot"]'), "strategies.packer_tier_priority"),
         (strategies('packer_tier_priority = ["icy"]'), r"packer_tier_priority\[0\]"),
@@ -470,13 +471,7 @@ def test_s7_every_field_of_a_facade_has_a_key_and_takes_its_value() -> None:
     SkeletonCompressor(**settings.values(facades.COMPRESSOR))
     made_in_code = {"limits", "max_fragments"}
     assert set(CoordinatorConfig.model_fields) - made_in_code == set(facades.COORDINATOR)
-    of_a_request_or_the_code = {
-        "scorer_weights",
-        "order_key",
-        "min_relevance",
-        "exclude_tiers",
-        "container_share",
-    }
+    of_a_request_or_the_code = {"scorer_weights", "order_key", "min_relevance", "exclude_tiers"}
     assert set(FusionConfig.model_fields) - of_a_request_or_the_code == set(facades.FUSION)
 
 

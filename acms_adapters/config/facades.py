@@ -39,6 +39,7 @@ FUSION: Mapping[str, str] = {
     "default_depth": "resolver_default_depth",
     "hot_tier_boost": "resolver_hot_tier_boost",
     "budget_aware": "resolver_budget_aware",
+    "container_share": "resolver_container_share",
     "evidence_weights": "evidence_weights",
     "order": "orderer_strategy",
 }

@@ -92,6 +92,8 @@ class Keys(FrozenModel):
         resolver_default_depth: Depth wanted where neither the request nor the budget decides.
         resolver_hot_tier_boost: Added to a wanted depth for the hot tier.
         resolver_budget_aware: Whether the budget decides between renderings of a node.
+        resolver_container_share: Largest part of the budget for the full text of a node that was
+            found by its outline.
         scorer_relevance_weight: Weight of what the strategy said.
         scorer_tier_weight: Weight of the tier.
         scorer_recency_weight: Weight of age.
@@ -151,6 +153,7 @@ class Keys(FrozenModel):
     resolver_default_depth: Level = 3
     resolver_hot_tier_boost: Level = 2
     resolver_budget_aware: Flag = True
+    resolver_container_share: Fraction = 0.25
     scorer_relevance_weight: Weight = 0.4
     scorer_tier_weight: Weight = 0.3
     scorer_recency_weight: Weight = 0.2
