@@ -159,3 +159,16 @@ def test_a_focus_node_that_nobody_knows_is_named_in_the_payload(core: ContextSto
     assert payload.strategy_stats["breadth-depth-navigator"]["ignored"] == [
         "project://core/none.py"
     ]
+
+
+@pytest.mark.parametrize("question", ["qqqqzzz blorf", "how to bake bread with yeast"])
+@pytest.mark.parametrize("strategy", [BreadthDepthNavigatorStrategy, ArceStrategy])
+def test_m7_a_walk_makes_nothing_relevant_to_a_question_that_nothing_answers(
+    core: ContextStore, strategy: Any, question: str
+) -> None:
+    request = ContextRequest(query=question)
+    found = strategy().assemble(request, core.backends(), BUDGET, PlanContext())
+    assert max((fragment.relevance_score for fragment in found), default=0.0) < 0.5
+    answered = ContextRequest(query="exponential jitter params of a retry")
+    found = strategy().assemble(answered, core.backends(), BUDGET, PlanContext())
+    assert found[0].relevance_score > 0.8
