@@ -7,12 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack, overload
 
 from acms_adapters.backends.embedders import CharacterFrequencyEmbedder, as_embedder
 from acms_adapters.config import Settings
 from acms_adapters.errors import NothingAnsweredError
-from acms_adapters.models import ContextPayload, ContextRequest, StrategyFailure
+from acms_adapters.models import (
+    ContextFragment,
+    ContextPayload,
+    ContextRequest,
+    StrategyFailure,
+)
 from acms_adapters.models.base import as_utc, now_utc
 from acms_adapters.pipeline.call import read_call
 from acms_adapters.pipeline.candidates import searchable
@@ -30,6 +35,7 @@ from acms_adapters.pipeline.setup import (
     preamble_generator,
     skeleton_compressor,
 )
+from acms_adapters.pipeline.signatures import Asked, Budget, ForPlan, ForQuestion
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
 from acms_adapters.protocols import BackendSet, RequestMemo
 from acms_adapters.registry import StrategyRegistry
@@ -94,6 +100,22 @@ class ACMSPipeline:
     def _new_coordinator(self) -> StrategyCoordinator:
         return StrategyCoordinator(config=coordinator_config(self.settings, self.registry))
 
+    @overload
+    def assemble(
+        self, request_or_query: Asked = None, /, **options: Unpack[ForQuestion]
+    ) -> ContextPayload: ...
+
+    @overload
+    def assemble(
+        self,
+        plan_id: str | None,
+        fragments: Iterable[ContextFragment] | None,
+        budget: Budget = None,
+        strategy: str | None = None,
+        request: Asked = None,
+        **options: Unpack[ForPlan],
+    ) -> ContextPayload: ...
+
     def assemble(self, *positional: Any, **named: Any) -> ContextPayload:
         """Assemble context, in either of two forms.
 
@@ -116,6 +138,22 @@ class ACMSPipeline:
             if run.searches:
                 coordination = self._coordinator.coordinate(**self._orders(run))
             return self._close(run, coordination)
+
+    @overload
+    async def aassemble(
+        self, request_or_query: Asked = None, /, **options: Unpack[ForQuestion]
+    ) -> ContextPayload: ...
+
+    @overload
+    async def aassemble(
+        self,
+        plan_id: str | None,
+        fragments: Iterable[ContextFragment] | None,
+        budget: Budget = None,
+        strategy: str | None = None,
+        request: Asked = None,
+        **options: Unpack[ForPlan],
+    ) -> ContextPayload: ...
 
     async def aassemble(self, *positional: Any, **named: Any) -> ContextPayload:
         """The same as `assemble`, without ever blocking the event loop."""
