@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment
@@ -16,7 +17,7 @@ FAR = 3
 _HOP_LIMIT = 100  # a hub must not make everything near
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChildFocus:
     """What a child plan works on, and what lies around it.
 
@@ -35,14 +36,17 @@ class ChildFocus:
         resource = fragment.provenance.resource_uri
         if fragment.uko_node in self.nodes:
             return 0
-        if resource in self.nodes | self.resources or self._names_part_of(resource):
+        if resource in self._near:
             return 1
         if fragment.uko_node in self.neighbours or resource in self.neighbours:
             return 2
         return FAR
 
-    def _names_part_of(self, resource: str) -> bool:
-        return any(node.startswith(f"{resource}#") for node in self.nodes)
+    @cached_property
+    def _near(self) -> frozenset[str]:
+        """Focus nodes and the resources that they stand in, or that their names begin with."""
+        parts = (node[:at] for node in self.nodes for at, mark in enumerate(node) if mark == "#")
+        return frozenset((*self.nodes, *self.resources, *parts))
 
 
 def find_focus(

@@ -24,7 +24,7 @@ class PackedTexts:
 
     def __init__(self, resources: Collection[str]) -> None:
         self._shared = resources
-        self._resources: dict[str, _Texts] = {}
+        self._resources: dict[str, Passages] = {}
 
     def add(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment up."""
@@ -32,7 +32,7 @@ class PackedTexts:
         if resource in self._shared:
             texts = self._resources.get(resource)
             if texts is None:
-                texts = self._resources[resource] = _Texts()
+                texts = self._resources[resource] = Passages()
             texts.add(number, passage(fragment.content))
 
     def remove(self, number: int, fragment: ContextFragment) -> None:
@@ -56,8 +56,10 @@ class PackedTexts:
         return outer, texts.inside(text) if outer is None else ()
 
 
-class _Texts:
-    """Passages of one resource. Of many, only those with a pair of words in common are compared.
+class Passages:
+    """Passages of one resource, by the numbers of the caller's, which grow.
+
+    Of many, only those with a pair of words in common are compared.
 
     A passage inside another shares all its pairs of neighbouring words with it but the first and
     the last, whose words may be cut; the longest of those at its beginning is its probe.

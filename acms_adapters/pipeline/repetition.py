@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from acms_adapters.models import ContextFragment, LeftOut
-from acms_adapters.pipeline.containment import contains, passage
+from acms_adapters.models.fragment import line_feeds
+from acms_adapters.pipeline.containment import Passages, passage
 from acms_adapters.pipeline.ranking import Place, place
 
 Verdict = tuple[LeftOut, str]
@@ -22,26 +23,33 @@ class Readings:
     """
 
     def __init__(self, fragments: Iterable[ContextFragment] = (), *, twins: bool = False) -> None:
-        self._twins = twins
+        self._names: list[str] = []
+        self._numbers: dict[str, int] = {}
         self._keys: dict[tuple[str, str], str] = {}
-        self._depths: defaultdict[Place, dict[str, int]] = defaultdict(dict)
-        self._texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._depths: defaultdict[Place, dict[int, dict[int, None]]] = defaultdict(dict)
+        self._texts: defaultdict[str, Passages] = defaultdict(Passages)
+        self._twins: dict[tuple[str, str], int] | None = {} if twins else None
         for fragment in fragments:
             self.add(fragment)
 
     def add(self, fragment: ContextFragment) -> None:
         """Take a fragment up."""
-        name = fragment.fragment_id
-        self._keys.setdefault(fragment.key, name)
-        self._depths[place(fragment)][name] = fragment.detail_depth
-        self._texts[fragment.provenance.resource_uri][name] = passage(fragment.content)
+        name, number = fragment.fragment_id, len(self._names)
+        self._names.append(name)
+        self._numbers[name] = number
+        self._keys.setdefault(_key(fragment), name)
+        self._depths[place(fragment)].setdefault(fragment.detail_depth, {})[number] = None
+        resource, text = fragment.provenance.resource_uri, passage(fragment.content)
+        self._texts[resource].add(number, text)
+        if self._twins is not None:
+            self._twins.setdefault((resource, text), number)
 
     def discard(self, fragment: ContextFragment) -> None:
-        """Take a fragment out again."""
-        name = fragment.fragment_id
-        self._keys.pop(fragment.key, None)
-        self._depths[place(fragment)].pop(name, None)
-        self._texts[fragment.provenance.resource_uri].pop(name, None)
+        """Take a fragment out again; only where twins do not count."""
+        number = self._numbers.pop(fragment.fragment_id)
+        self._keys.pop(_key(fragment), None)
+        del self._depths[place(fragment)][fragment.detail_depth][number]
+        del self._texts[fragment.provenance.resource_uri].all[number]
 
     def repeated_by(self, fragment: ContextFragment) -> Verdict | None:
         """Whether a fragment says what is read already.
@@ -49,21 +57,29 @@ class Readings:
         That is so when it has the same node and text, is another depth of a node at the same
         place, or its text lies in a text of the same resource.
         """
-        twin = self._keys.get(fragment.key)
+        if not self._numbers:
+            return None
+        twin = self._keys.get(_key(fragment))
         if twin is not None:
             return LeftOut.DUPLICATE, twin
-        for name, depth in self._depths[place(fragment)].items():
-            if depth != fragment.detail_depth:
-                return LeftOut.SUPERSEDED_DEPTH, name
-        text = passage(fragment.content)
-        for name, outer in self._texts[fragment.provenance.resource_uri].items():
-            if contains(outer, text) or (self._twins and outer == text):
-                return LeftOut.CONTAINED, name
-        return None
+        depths = self._depths.get(place(fragment), {})
+        others = [next(iter(n)) for d, n in depths.items() if n and d != fragment.detail_depth]
+        if others:
+            return LeftOut.SUPERSEDED_DEPTH, self._names[min(others)]
+        resource, text = fragment.provenance.resource_uri, passage(fragment.content)
+        found = self._texts[resource].around(text) if resource in self._texts else None
+        equal = self._twins.get((resource, text)) if self._twins else None
+        holders = [number for number in (found, equal) if number is not None]
+        return (LeftOut.CONTAINED, self._names[min(holders)]) if holders else None
 
-    def inside(self, fragment: ContextFragment) -> Iterator[str]:
+    def inside(self, fragment: ContextFragment) -> list[str]:
         """Ids of fragments of the same resource whose text lies in a fragment's text."""
-        text = passage(fragment.content)
-        for name, inner in self._texts[fragment.provenance.resource_uri].items():
-            if contains(text, inner):
-                yield name
+        texts = self._texts.get(fragment.provenance.resource_uri)
+        if texts is None:
+            return []
+        return [self._names[number] for number in texts.inside(passage(fragment.content))]
+
+
+def _key(fragment: ContextFragment) -> tuple[str, str]:
+    # a text says as much as its hash
+    return (fragment.uko_node, line_feeds(fragment.content))

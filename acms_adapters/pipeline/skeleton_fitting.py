@@ -79,6 +79,7 @@ class Fitting:
         self._read = Readings(read, twins=True)
         self._kept_texts = Readings()
         self._kept: dict[str, tuple[ContextFragment, _Price]] = {}
+        self._whole: int | None = None
         self._left_out: list[LedgerEntry] = []
         self._squeezed = False
 
@@ -96,7 +97,7 @@ class Fitting:
                 repeats = repeats or verdict
                 continue
             price = self._price(option)
-            swallowed = list(self._kept_texts.inside(option))
+            swallowed = self._kept_texts.inside(option)
             spent = self._spent.without(self._kept[name][1] for name in swallowed)
             if self._fits(option, spent + price, swallowed):
                 self._admit(option, price, swallowed)
@@ -116,7 +117,7 @@ class Fitting:
         """What was kept; its whole text is counted once more."""
         kept = list(self._kept.values())
         while kept:
-            rendered = self._counter.count(render((f for f, _ in kept), layout=self._layout))
+            rendered = self._count(*(fragment for fragment, _ in kept))
             if rendered <= self._tokens:
                 break
             self._squeezed = True
@@ -150,12 +151,11 @@ class Fitting:
         verdict = self._read.repeated_by(option) or self._kept_texts.repeated_by(option)
         if verdict is not None:
             return verdict
-        inside = next(self._read.inside(option), None) or next(
-            # a decision is not given up for the text around it
-            (n for n in self._kept_texts.inside(option) if is_decision(self._kept[n][0])),
-            None,
-        )
-        return (LeftOut.CONTAINED, inside) if inside else None
+        # a decision is not given up for the text around it
+        kept = self._kept_texts.inside(option)
+        decisions = [name for name in kept if is_decision(self._kept[name][0])]
+        inside = [*self._read.inside(option), *decisions]
+        return (LeftOut.CONTAINED, inside[0]) if inside else None
 
     def _price(self, fragment: ContextFragment) -> _Price:
         counted = self._counter.count(render_fragment(fragment, self._layout))
@@ -168,10 +168,30 @@ class Fitting:
         # pieces counted one by one are up to a token each above the text that they make
         if spent.declared > self._tokens or over > 1 + len(self._kept):
             return False
-        kept = [f for name, (f, _) in self._kept.items() if name not in swallowed]
-        return self._counter.count(render((*kept, option), layout=self._layout)) <= self._tokens
+        return self._together(option, swallowed) <= self._tokens
+
+    def _together(self, option: ContextFragment, swallowed: Sequence[str]) -> int:
+        """Tokens of one text of all that is kept and an option.
+
+        What is kept is counted once: where an option makes the text longer, only the join with the
+        last one has to be looked at. `result` does not rely on that.
+        """
+        if swallowed:
+            kept = (f for name, (f, _) in self._kept.items() if name not in swallowed)
+            return self._count(*kept, option)
+        if not self._kept:
+            return self._count(option)
+        if self._whole is None:
+            self._whole = self._count(*(fragment for fragment, _ in self._kept.values()))
+        last, _ = self._kept[next(reversed(self._kept))]
+        return self._whole + self._count(last, option) - self._count(last)
+
+    def _count(self, *fragments: ContextFragment) -> int:
+        return self._counter.count(render(fragments, layout=self._layout))
 
     def _admit(self, fragment: ContextFragment, price: _Price, swallowed: Sequence[str]) -> None:
+        known = self._whole is not None and not swallowed
+        self._whole = self._together(fragment, swallowed) if known else None
         for name in swallowed:
             inner, freed = self._kept.pop(name)
             self._spent = self._spent.without([freed])

@@ -105,19 +105,18 @@ def _checked(fragments: Iterable[ContextFragment]) -> Iterator[ContextFragment]:
 
 
 def _keep(
-    ranked: list[ContextFragment], ratio: Fraction, budget: Fraction
+    ranked: list[ContextFragment], ratio: Fraction, budget: Fraction | int
 ) -> tuple[list[ContextFragment], list[LedgerEntry]]:
     kept: list[ContextFragment] = []
     left_out: list[LedgerEntry] = []
-    room = budget
+    room = math.floor(budget)  # tokens are whole
+    only_one = ratio >= 1
     for fragment in ranked:
-        fits = fragment.token_count <= room and ratio < 1
-        if not kept or fits:
+        tokens = fragment.token_count
+        if not kept or (tokens <= room and not only_one):
             kept.append(fragment)
-            room -= fragment.token_count
+            room -= tokens
             continue
-        had = max(0, math.floor(room))
-        left_out.append(
-            LedgerEntry.of(fragment, LeftOut.OVER_BUDGET, needed=fragment.token_count, had=had)
-        )
+        had = max(0, room)
+        left_out.append(LedgerEntry.of(fragment, LeftOut.OVER_BUDGET, needed=tokens, had=had))
     return kept, left_out

@@ -138,6 +138,22 @@ class TestBudget:
         assert len(again.fragments) == 8
         assert again.rendered_tokens == exactly
 
+    @pytest.mark.parametrize("budget", [1_000, 4_000, 7_500])
+    def test_every_text_is_counted_a_few_times_however_many_there_are(self, budget: int) -> None:
+        counted = 0
+
+        def tens(text: str) -> int:
+            nonlocal counted
+            counted += len(text)
+            return -(-len(text) // 10)
+
+        parent = bare(
+            *(fragment(f"{n:03}", content="y" * (191 + n % 9), token_count=19) for n in range(400))
+        )
+        child = fit(parent, budget, counter=token_counter(tens))
+        assert counted < 4 * sum(len(one.content) for one in parent.fragments)
+        assert child.rendered_tokens == tens(child.render()) <= budget
+
     def test_k2_what_does_not_fit_is_skipped_and_smaller_ones_follow(self) -> None:
         parent = bare(
             fragment("a", 0.9, content="a" * 900),
