@@ -27,7 +27,21 @@ from typing import Any
 
 
 class ACMSError(Exception):
-    """Base of all errors of this library."""
+    """Base of all errors of this library.
+
+    They come out of a process pool and out of a copy as they went in.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone, and most take more than that
+        kind, args, *state = tuple(super().__reduce__())
+        return (_revived, (kind, args), *state)
+
+
+def _revived(kind: type[ACMSError], args: tuple[Any, ...]) -> ACMSError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class BudgetError(ACMSError, ValueError):
