@@ -26,7 +26,7 @@ from acms_adapters.pipeline.delivery import Delivery, late, receive
 from acms_adapters.pipeline.guarded_round import GuardedRound, StrategyJob
 from acms_adapters.pipeline.rounds import Ending
 from acms_adapters.pipeline.strategy_selector import poll
-from acms_adapters.protocols import BackendSet, ContextStrategy
+from acms_adapters.protocols import BackendSet, ContextStrategy, RequestMemo
 
 logger = logging.getLogger(__name__)
 
@@ -77,10 +77,12 @@ class AssemblyJob(StrategyJob):
     Attributes:
         tokens: Its share.
         max_fragments: Most fragments that are taken from it.
+        memo: Its view of what the strategies of the request share.
     """
 
     tokens: int
     max_fragments: int
+    memo: RequestMemo | None = None
 
 
 class AssemblyRound(GuardedRound[AssemblyJob]):
@@ -215,7 +217,8 @@ class AssemblyRound(GuardedRound[AssemblyJob]):
 
     def _arguments(self, job: AssemblyJob) -> tuple[Any, ...]:
         question, budget = self._question, ContextBudget(max_tokens=job.tokens)
-        backends = question.backends.with_(seconds=self.limit(job))
+        job.memo = question.backends.memo and question.backends.memo.view()
+        backends = question.backends.with_(seconds=self.limit(job), memo=job.memo)
         return question.request, backends, budget, question.plan_context
 
     def _receive(self, job: AssemblyJob, delivered: Any) -> Delivery:
@@ -240,6 +243,7 @@ def _result(job: AssemblyJob, delivery: Delivery, seconds: float) -> StrategyRes
         execution_time_ms=max(0.0, seconds) * 1000.0,
         stats={
             **delivery.stats,
+            "cache_hits": job.memo.hits if job.memo else 0,
             "allotted_tokens": job.tokens,
             "budget_used": used / job.tokens,
             "avg_relevance": sum(f.relevance_score for f in kept) / len(kept) if kept else 0.0,

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 T = TypeVar("T")
 
 
 class RequestMemo:
-    """Answers of backends to one request; thread-safe."""
+    """Answers of backends to one request; thread-safe.
+
+    Attributes:
+        hits: How often an answer was there, or on its way, when it was asked for here.
+    """
 
     def __init__(self) -> None:
+        self.hits = 0
         self._lock = threading.Lock()
         self._answers: dict[str, Future[Any]] = {}
         self._ratings: dict[str, dict[str, float]] = {}
+
+    def view(self) -> Self:
+        """The same answers, with `hits` of its own."""
+        view = copy.copy(self)
+        view.hits = 0
+        return view
 
     def once(self, key: str, ask: Callable[[], T]) -> T:
         """What `ask` returned or raised when it was first called under this key.
@@ -28,6 +40,7 @@ class RequestMemo:
             is_first = answer is None
             if answer is None:
                 answer = self._answers[key] = Future()
+            self.hits += not is_first
         if is_first:
             try:
                 answer.set_result(ask())

@@ -16,6 +16,7 @@ from acms_adapters.models import ContextFragment, ContextRequest, PlanContext, S
 from acms_adapters.pipeline.assembly_round import AROUND_STRATEGY
 from acms_adapters.pipeline.strategy_executor import StrategyExecutor
 from acms_adapters.pipeline.workers import Workers
+from acms_adapters.protocols import BackendSet, RequestMemo
 
 GUARD_SECONDS = 60
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
@@ -833,11 +834,26 @@ def test_a_result_tells_the_documented_figures(execute: Any, stub: Any) -> None:
         fragment("b", 20, relevance_score=0.5),
     ]
     assert take(execute, stub, pool).stats == {
+        "cache_hits": 0,
         "allotted_tokens": 100,
         "budget_used": 0.5,
         "avg_relevance": 0.7,
         "tier_distribution": {"hot": 1, "warm": 1, "cold": 0},
     }
+
+
+def test_a_result_tells_how_often_another_strategy_had_asked_already(
+    execute: Any, stub: Any
+) -> None:
+    def ask(request: Any, backends: BackendSet, *_: Any) -> list[ContextFragment]:
+        assert backends.memo is not None
+        return [backends.memo.once("found", lambda: fragment("x")) for _ in range(2)]
+
+    strategies = {stub("a", assemble=ask): 100, stub("b", assemble=ask): 100}
+    memo = RequestMemo()
+    results = execute(StrategyExecutor(), strategies, None, BackendSet(memo=memo))
+    assert sorted(result.stats["cache_hits"] for result in results) == [1, 2]
+    assert memo.hits == 0
 
 
 def test_s1_a_strategy_of_the_short_form_gets_the_candidates(execute: Any) -> None:

@@ -48,3 +48,12 @@ def test_ratings_are_kept_by_strategy_and_copied_out() -> None:
     memo.note_ratings("words", {"b": 0.2})
     memo.ratings()["words"]["a"] = 1.0
     assert memo.ratings() == {"words": {"a": 0.1, "b": 0.2}}
+
+
+def test_a_view_shares_answers_and_counts_its_own_hits() -> None:
+    memo = RequestMemo()
+    first, second = memo.view(), memo.view()
+    assert [view.once("question", lambda: [1]) for view in (first, second, second)] == [[1]] * 3
+    assert (memo.hits, first.hits, second.hits) == (0, 0, 2)
+    second.note_ratings("words", {"a": 0.1})
+    assert memo.ratings() == {"words": {"a": 0.1}}
