@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from acms_adapters import ContextStore
-from acms_adapters.backends.sqlite.entities import names_in
+from acms_adapters.backends.names import names_in
 from acms_adapters.backends.sqlite.sharing import MOST_HOLDERS
 from acms_adapters.protocols import GraphBackend, SharesNames
 

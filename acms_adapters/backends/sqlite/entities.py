@@ -1,44 +1,18 @@
-"""Names that stand in prose.
-
-A name is a run of capitalised words, joined by `of` and its like (``University of Leeds``).
-"""
+"""Names that stand in the prose of a store."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Container, Iterable
 from hashlib import blake2b
 
-from acms_adapters.backends.analysis import fold, is_stop_word
+from acms_adapters.backends.names import names_in
 
-MOST_NAMES = 64
-"""Names kept of a node."""
-
-_WORD = r"[A-Z][\w'’-]*"
-_NAME = re.compile(
-    rf"\b{_WORD}(?:\s+(?:of(?:\s+the)?|de(?:\s+la)?|del|di|du|la|le|van(?:\s+der)?|von)(?=\s+[A-Z])|\s+{_WORD})*"
-)
-_SHORTEST = 4
 _TEXTS = (
     "SELECT n.id, t.prose, r.content FROM nodes n LEFT JOIN tokens t ON t.node = n.id"
     " LEFT JOIN renderings r ON r.node = n.id AND r.depth = n.searched_depth"
     " WHERE n.state > 0"
 )
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """Names in a text, folded and in lower case, in the order they first come."""
-    found: dict[str, None] = {}
-    for match in _NAME.finditer(fold(text)):
-        words = match[0].split()
-        while words and is_stop_word(words[0]):
-            words = words[1:]
-        if len(words) > 1 or (words and len(words[0]) >= _SHORTEST):
-            found[" ".join(words).lower()] = None
-            if len(found) == MOST_NAMES:
-                break
-    return tuple(found)
 
 
 def write_entities(connection: sqlite3.Connection, node: int, text: str | None) -> None:
