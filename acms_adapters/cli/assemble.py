@@ -88,7 +88,13 @@ def explain(payload: ContextPayload) -> None:
 
 def figures(payload: ContextPayload) -> str:
     """One line on what was assembled."""
-    failed = f", failed: {'; '.join(map(str, payload.failures))}" if payload.failures else ""
+    searches = (
+        f"{name}: {search}"
+        for name, stats in payload.strategy_stats.items()
+        for search in stats.get("failed_searches", ())
+    )
+    failures = "; ".join((*map(str, payload.failures), *searches))
+    failed = f", failed: {failures}" if failures else ""
     return (
         f"{len(payload.fragments)} fragments, {payload.rendered_tokens} of "
         f"{payload.available_tokens} tokens, {len(payload.ledger)} left out, "

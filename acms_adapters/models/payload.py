@@ -69,7 +69,7 @@ class ContextPayload(FrozenModel):
         ledger: What was left out, and why.
         failures: Strategies that did not answer.
         strategy_stats: Each strategy's own figures, by its name, such as `ignored`, the focus nodes
-            that nobody knew.
+            that nobody knew, or `failed_searches`, what it had to do without.
         degraded: True when every strategy failed: what is here was inherited or read before, or
             nothing is here and an empty result was asked for.
         skeleton_ids: Ids of the fragments that were inherited from a parent.

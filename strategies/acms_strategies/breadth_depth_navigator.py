@@ -88,6 +88,7 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
             seconds=patience(backends, options),
             workers=options.max_workers,
         )
+        failed = evidence.failed
         focus = request.focus_nodes or plan_context.focus_nodes
         seeds, evidence = find_seeds(graph, request, focus, evidence)
         walked = walk(
@@ -115,6 +116,7 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
                 "reached": len(walked.distance),
                 "furthest": max(walked.distance.values(), default=0),
                 "ignored": list(seeds.ignored),
+                "failed_searches": list(failed),
             },
         )
 

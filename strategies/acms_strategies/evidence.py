@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -54,10 +54,12 @@ class Evidence:
     Attributes:
         hits: Each node that was found, as it was found first.
         weights: Evidence for each of them: weighted deviations above the mean.
+        failed: Searches that did not answer, and why, for people.
     """
 
     hits: dict[str, SearchHit] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
+    failed: tuple[str, ...] = ()
 
     def of(self, node: str) -> float:
         """Evidence for a node; 0 when nothing found it."""
@@ -166,8 +168,7 @@ def gather(
 ) -> Evidence:
     """What text and vectors say, where they can be asked.
 
-    One that fails or does not answer in time says nothing; the strategy that is about this backend
-    reports it.
+    One that fails or does not answer in time says nothing, and is among the `failed`.
 
     Args:
         limit: Most hits of each.
@@ -182,8 +183,15 @@ def gather(
     ]
     if not any(search is not _nothing for search in searches):
         return Evidence()
-    text, vector = map(_said, crew.beside(*searches, seconds=seconds, workers=workers))
-    return weigh_both(text, vector, words=words, backends=backends)
+    outcomes = crew.beside(*searches, seconds=seconds, workers=workers)
+    text, vector = map(_said, outcomes)
+    failed = tuple(
+        f"{arm} search: {type(outcome).__name__}: {outcome}"
+        for arm, outcome in zip(("text", "vector"), outcomes, strict=True)
+        if isinstance(outcome, BaseException)
+    )
+    found = weigh_both(text, vector, words=words, backends=backends)
+    return replace(found, failed=failed)
 
 
 def patience(backends: BackendSet, options: StrategyOptions) -> float:

@@ -102,7 +102,7 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
         wanted = [record for record in records.values() if is_wanted(record[0], request)]
         near = fetch(graph, linked, {}, request, budget=budget, limit=limit)
         current = [(hit, relevance) for hit, relevance in near if not is_record(hit)]
-        of_period = self._of_period(request, backends)
+        of_period, failed = self._of_period(request, backends)
         return to_ranking(
             [*wanted, *current, *of_period],
             strategy=self.name,
@@ -115,16 +115,17 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
                 "historical": len(records),
                 "current": len(current),
                 "of_period": len(of_period),
+                "failed_searches": list(failed),
             },
         )
 
     def _of_period(
         self, request: ContextRequest, backends: BackendSet
-    ) -> list[tuple[SearchHit, float]]:
-        """Hits of the question that speak of the period it names, by their evidence."""
+    ) -> tuple[list[tuple[SearchHit, float]], tuple[str, ...]]:
+        """Hits that speak of the period that a question names, and the searches that failed."""
         period = period_in(request.query or "")
         if period is None:
-            return []
+            return [], ()
         evidence = gather(
             question(request),
             request,
@@ -134,11 +135,12 @@ class TemporalArchaeologyStrategy(BuiltInStrategy):
             seconds=patience(backends, self.options),
             workers=self.options.max_workers,
         )
-        return [
+        spoken = [
             (hit, to_relevance(evidence.of(node)))
             for node, hit in evidence.hits.items()
             if overlap(text_of(hit, backends), period) > 0.0
         ]
+        return spoken, evidence.failed
 
     def explain(self) -> str:
         """What it does, for people."""

@@ -201,7 +201,7 @@ def test_kinds_that_are_not_wanted_are_walked_through_and_left_out(code: Any) ->
     assert found_in(found) == ["decision"]
 
 
-def test_a_text_backend_that_fails_is_no_reason_to_fail(code: Any) -> None:
+def test_a_text_backend_that_fails_is_told_and_no_reason_to_fail(code: Any) -> None:
     class Broken:
         def search(self, query: str, **options: Any) -> Any:
             raise OSError("disk gone")
@@ -210,6 +210,7 @@ def test_a_text_backend_that_fails_is_no_reason_to_fail(code: Any) -> None:
     request = ContextRequest(query="What does `close` do?", breadth=0)
     found = BreadthDepthNavigatorStrategy().assemble(request, backends, BUDGET, PlanContext())
     assert found_in(found) == ["close"]
+    assert found.stats["failed_searches"] == ["text search: OSError: disk gone"]
 
 
 def test_d_a_cycle_a_loop_and_endless_hops_end(code: Any) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from acms_adapters import ContextStore
+from acms_adapters import ACMSPipeline, ContextStore
 from acms_adapters.models import ContextBudget, ContextRequest, Plan, PlanContext
+from acms_adapters.testing import PlainEmbedder
 from acms_strategies import (
     ArceStrategy,
     BreadthDepthNavigatorStrategy,
@@ -172,3 +173,11 @@ def test_m7_a_walk_makes_nothing_relevant_to_a_question_that_nothing_answers(
     answered = ContextRequest(query="exponential jitter params of a retry")
     found = strategy().assemble(answered, core.backends(), BUDGET, PlanContext())
     assert found[0].relevance_score > 0.8
+
+
+def test_b7_a_strategy_that_goes_on_without_the_vectors_tells_why(core: ContextStore) -> None:
+    pipeline = ACMSPipeline(backends=core.backends().with_(embedder=PlainEmbedder()))
+    payload = pipeline.assemble("Who renders a fragment?", strategy="breadth-depth-navigator")
+    (told,) = payload.strategy_stats["breadth-depth-navigator"]["failed_searches"]
+    assert told.startswith("vector search: EmbedderMismatchError")
+    assert str(PlainEmbedder.dimensions) in told

@@ -57,6 +57,7 @@ def test_it_takes_cold_records_of_the_last_seven_days_unless_told_otherwise(hist
         "historical": 4,
         "current": 0,
         "of_period": 0,
+        "failed_searches": [],
     }
 
 
