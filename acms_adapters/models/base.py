@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from pydantic_core import to_jsonable_python
@@ -52,6 +52,29 @@ def as_utc(moment: datetime) -> datetime:
 def now_utc() -> datetime:
     """The current time in UTC."""
     return datetime.now(UTC)
+
+
+def unchecked(kind: type[Model], values: dict[str, Any], given: Set[str]) -> Model:
+    """An instance of a pydantic model of values that need no check.
+
+    Args:
+        kind: The model.
+        values: All fields, in their order.
+        given: Names of those that were not left to their defaults.
+    """
+    # what `model_construct` and `model_copy` do, in a third of their time: there can be 100,000
+    made: Any = object.__new__(kind)
+    object.__setattr__(made, "__dict__", values)
+    object.__setattr__(made, "__pydantic_fields_set__", set(given))
+    object.__setattr__(made, "__pydantic_extra__", None)
+    object.__setattr__(made, "__pydantic_private__", None)
+    return cast("Model", made)
+
+
+def changed(model: Model, **values: Any) -> Model:
+    """A copy of a pydantic model with some fields replaced by values that need no check."""
+    given: Set[str] = model.__pydantic_fields_set__ | values.keys()  # type: ignore[attr-defined]
+    return unchecked(type(model), {**model.__dict__, **values}, given)
 
 
 def build_from_dump(data: Any, build: Callable[[Any], Model], *, derived: Collection[str]) -> Model:

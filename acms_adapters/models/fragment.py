@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -16,8 +17,11 @@ from acms_adapters.models.base import (
     Text,
     Tier,
     UtcDatetime,
+    as_utc,
     now_utc,
     own_copy,
+    repair_text,
+    unchecked,
 )
 from acms_adapters.models.estimate import estimate_tokens
 
@@ -128,12 +132,40 @@ def as_fragments(values: Iterable[Any], name: str = "fragments") -> tuple[Contex
 
 def detached(fragment: ContextFragment) -> ContextFragment:
     """The same fragment, sharing nothing that a reader could change."""
-    # what `model_copy` does, in a third of its time: there can be 100,000
-    copied = object.__new__(type(fragment))
     metadata = own_copy(fragment.metadata) if fragment.metadata else {}
     values = {**fragment.__dict__, "metadata": metadata}
-    object.__setattr__(copied, "__dict__", values)
-    object.__setattr__(copied, "__pydantic_fields_set__", fragment.__pydantic_fields_set__)
-    object.__setattr__(copied, "__pydantic_extra__", None)
-    object.__setattr__(copied, "__pydantic_private__", None)
-    return copied
+    return unchecked(type(fragment), values, fragment.model_fields_set)
+
+
+def fragment_of(
+    *,
+    uko_node: str,
+    content: str,
+    detail_depth: int,
+    token_count: int,
+    relevance_score: float,
+    tier: Tier,
+    provenance: FragmentProvenance,
+    metadata: dict[str, Any],
+    created_at: datetime,
+) -> ContextFragment:
+    """A fragment of values of the right types and ranges, in a third of the constructor's time.
+
+    Raises:
+        ValueError: The text is too long, or there are too many metadata entries.
+    """
+    values = {
+        "uko_node": repair_text(uko_node),
+        "content": repair_text(content),
+        "fragment_id": new_id(),
+        "detail_depth": detail_depth,
+        "token_count": token_count,
+        "relevance_score": relevance_score,
+        "tier": tier,
+        "provenance": provenance,
+        "metadata": own_copy(metadata),
+        "created_at": as_utc(created_at),
+    }
+    if len(content) > MAX_CONTENT_CHARS or len(metadata) > MAX_METADATA_ENTRIES:
+        return ContextFragment(**values)  # it says what is wrong
+    return unchecked(ContextFragment, values, values.keys() - {"fragment_id"})

@@ -39,6 +39,20 @@ class SearchHit:
     tier: Tier = "warm"
     created_at: datetime | None = None
 
+    def rated(self, score: float) -> SearchHit:
+        """The same node with another score."""
+        return SearchHit(  # several times as fast as `dataclasses.replace`
+            uko_node=self.uko_node,
+            content=self.content,
+            score=score,
+            detail_depth=self.detail_depth,
+            token_count=self.token_count,
+            metadata=self.metadata,
+            provenance=self.provenance,
+            tier=self.tier,
+            created_at=self.created_at,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Edge:

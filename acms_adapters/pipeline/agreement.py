@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from acms_adapters.models import ContextFragment
+from acms_adapters.models.base import changed
 from acms_adapters.models.scores import to_evidence, to_relevance
 from acms_adapters.pipeline.ranking import Place, place
 
@@ -42,7 +43,7 @@ def agree(
         fragment
         if (relevance := combined.get(place(fragment), fragment.relevance_score))
         == fragment.relevance_score
-        else fragment.model_copy(update={"relevance_score": relevance})
+        else changed(fragment, relevance_score=relevance)
         for fragment in rated
     )
 

@@ -15,6 +15,7 @@ from acms_adapters.models import (
     LedgerEntry,
     LeftOut,
 )
+from acms_adapters.models.base import changed
 from acms_adapters.models.fragment import detached
 from acms_adapters.models.scores import rescale
 
@@ -168,8 +169,8 @@ def _stamp(fragment: ContextFragment, strategy: str, score: float) -> ContextFra
         score,
         score,
     ):
-        stamped = provenance.model_copy(update={"strategy": strategy, "score": score})
-        fragment = fragment.model_copy(update={"provenance": stamped, "relevance_score": score})
+        stamped = changed(provenance, strategy=strategy, score=score)
+        fragment = changed(fragment, provenance=stamped, relevance_score=score)
     return detached(fragment)
 
 

@@ -18,6 +18,7 @@ from acms_adapters.models import (
     StrategyFailure,
     StrategyResult,
 )
+from acms_adapters.models.base import changed
 from acms_adapters.models.layout import render
 from acms_adapters.models.payload import payload_metrics
 from acms_adapters.pipeline.budget_allocator import tier_quotas
@@ -184,6 +185,7 @@ class Finisher:
             skeleton_ids=tuple(f.fragment_id for f in inherited.fragments),
             skeleton_metadata=inherited.metadata,
             assembled_at=run.assembled_at,
+            tokenizer=asked if isinstance(asked := run.request.tokenizer, str) else None,
         )
 
     def _with_preamble(self, run: Run, payload: ContextPayload) -> ContextPayload:
@@ -233,7 +235,7 @@ def _counted(
     return tuple(
         fragment
         if "token_count" in fragment.model_fields_set
-        else fragment.model_copy(update={"token_count": counter.count(fragment.content)})
+        else changed(fragment, token_count=counter.count(fragment.content))
         for fragment in fragments
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from acms_adapters.errors import StrategyError
@@ -88,7 +87,7 @@ def _in_context(
             evidence[node] += weight * to_evidence(relevance)
     ordered = sorted(found, key=lambda node: (-evidence[node], node))
     most = max(len(asked), len(before))
-    return [replace(found[n], score=to_relevance(evidence[n])) for n in ordered[:most]]
+    return [found[n].rated(to_relevance(evidence[n])) for n in ordered[:most]]
 
 
 def search_near(
@@ -167,7 +166,7 @@ def _clean(found: Sequence[SearchHit], reliability: float = 1.0) -> list[SearchH
     if reliability != 1.0:
         scores = [to_relevance(reliability * to_evidence(score)) for score in scores]
     return [
-        hit if hit.score == score else replace(hit, score=score)
+        hit if hit.score == score else hit.rated(score)
         for hit, score in zip(found, scores, strict=True)
     ]
 

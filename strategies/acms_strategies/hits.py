@@ -12,8 +12,9 @@ from acms_adapters.models import (
     Rendering,
     SearchHit,
 )
-from acms_adapters.models.base import now_utc
+from acms_adapters.models.base import changed, now_utc
 from acms_adapters.models.estimate import estimate_tokens
+from acms_adapters.models.fragment import fragment_of
 from acms_adapters.protocols import BackendSet
 
 CHOICE = 8
@@ -106,14 +107,14 @@ def to_fragment(
         return None
     tokens = _tokens(rendering, backends)
     provenance = hit.provenance or FragmentProvenance(resource_uri=hit.uko_node)
-    return ContextFragment(
+    return fragment_of(
         uko_node=hit.uko_node,
         content=rendering.content,
         detail_depth=rendering.detail_depth,
+        token_count=tokens,
         relevance_score=relevance,
         tier=hit.tier,
-        provenance=provenance.model_copy(update={"strategy": strategy, "score": relevance}),
-        token_count=tokens,
+        provenance=changed(provenance, strategy=strategy, score=relevance),
         metadata=hit.metadata,
         created_at=hit.created_at or backends.now or now_utc(),
     )
@@ -121,6 +122,8 @@ def to_fragment(
 
 def text_of(hit: SearchHit, backends: BackendSet) -> str:
     """The text of a hit; empty when nobody has it."""
+    if hit.content is not None:
+        return hit.content
     rendering = _rendering(hit, backends)
     return rendering.content if rendering else ""
 

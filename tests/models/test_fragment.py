@@ -5,16 +5,18 @@ import hashlib
 import pickle
 import threading
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from ulid import ULID
 
 from acms_adapters.models import ContextFragment, FragmentProvenance, content_hash
+from acms_adapters.models.base import changed
 from acms_adapters.models.estimate import estimate_tokens
-from acms_adapters.models.fragment import detached
+from acms_adapters.models.fragment import detached, fragment_of
 
 
 def fragment(**fields: Any) -> ContextFragment:
@@ -234,3 +236,49 @@ def test_a_fragment_survives_json_pickle_and_copying() -> None:
     assert ContextFragment(**made.model_dump()) == made
     assert pickle.loads(pickle.dumps(made)) == made
     assert copy.deepcopy(made) == made
+
+
+class TestFragmentOf:
+    """Fragments of values that were checked elsewhere."""
+
+    VALUES: ClassVar[dict[str, Any]] = {
+        "uko_node": "project://p/\ud800",
+        "content": "text \udfff",
+        "detail_depth": 4,
+        "token_count": 2,
+        "relevance_score": 0.25,
+        "tier": "hot",
+        "provenance": FragmentProvenance(resource_uri="project://p"),
+        "metadata": {"a": ["b"]},
+        "created_at": datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=2))),
+    }
+
+    def test_they_are_those_of_the_constructor(self) -> None:
+        quick, checked = fragment_of(**self.VALUES), ContextFragment(**self.VALUES)
+        assert quick.model_dump(exclude={"fragment_id"}) == checked.model_dump(
+            exclude={"fragment_id"}
+        )
+        assert list(vars(quick)) == list(vars(checked))
+        assert quick.model_fields_set == checked.model_fields_set
+        assert quick.fragment_id != fragment_of(**self.VALUES).fragment_id
+
+    def test_they_share_no_metadata(self) -> None:
+        fragment_of(**self.VALUES).metadata["a"].append("c")
+        assert self.VALUES["metadata"] == {"a": ["b"]}
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"content": "x" * 1_000_001}, {"metadata": {str(n): n for n in range(65)}}],
+        ids=["text", "metadata"],
+    )
+    def test_they_have_the_same_limits(self, change: dict[str, Any]) -> None:
+        """M6."""
+        with pytest.raises(ValidationError):
+            fragment_of(**{**self.VALUES, **change})
+
+    def test_a_changed_one_is_a_copy_as_pydantic_makes_it(self) -> None:
+        before = ContextFragment(uko_node="n", content="text")
+        after = changed(before, relevance_score=0.75)
+        assert after == before.model_copy(update={"relevance_score": 0.75})
+        assert after.model_fields_set == {"uko_node", "content", "relevance_score"}
+        assert before.relevance_score == 0.5

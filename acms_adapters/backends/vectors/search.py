@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from acms_adapters.backends.vectors.index import Hydrate
@@ -114,7 +114,7 @@ def collect(
 
 def scored(hits: Sequence[tuple[SearchHit, float]], scores: Sequence[float]) -> list[SearchHit]:
     """The hits with their relevance."""
-    return [replace(hit, score=score) for (hit, _), score in zip(hits, scores, strict=True)]
+    return [hit.rated(score) for (hit, _), score in zip(hits, scores, strict=True)]
 
 
 def rank(candidates: Iterable[Candidate]) -> list[Candidate]:
