@@ -104,8 +104,8 @@ FOLLOWS = {
         "edges",
         "UPDATE edges SET target = (SELECT id FROM nodes WHERE uri = 'a#1') WHERE derived = 1",
     ),
-    "an edge has no end": ("edges", "INSERT INTO edges VALUES (1, 'links', 999, 1, 0)"),
-    "an edge has no owner": ("edges", "INSERT INTO edges VALUES (1, 'links', 2, 77, 0)"),
+    "an edge has no end": ("edges", "INSERT INTO edges VALUES (1, 'links', 0, 999, 1, 0, 0)"),
+    "an edge has no owner": ("edges", "INSERT INTO edges VALUES (1, 'links', 0, 2, 77, 0, 0)"),
     "a metadata filter misses a node": ("metadata", "DELETE FROM facts"),
     "a metadata filter finds too much": ("metadata", "INSERT INTO facts VALUES (5, 1)"),
     "a term is counted wrong": ("words", "UPDATE terms SET nodes = 9 WHERE term = 'beta'"),
@@ -178,7 +178,7 @@ WRITTEN = {
     "its words are others": ("texts", "UPDATE tokens SET text = ' x ' WHERE node = 1"),
     "it is taken for missing": ("texts", "UPDATE nodes SET state = 0 WHERE id = 1"),
     "a given edge is gone": ("edges", "DELETE FROM edges WHERE relation = 'contains'"),
-    "an edge was not given": ("edges", "INSERT INTO edges VALUES (1, 'links', 2, 1, 0)"),
+    "an edge was not given": ("edges", "INSERT INTO edges VALUES (1, 'links', 0, 2, 1, 0, 0)"),
     "a mention is another": ("edges", "UPDATE mentions SET name = 'Beta One'"),
 }
 
@@ -226,7 +226,7 @@ def test_a_damaged_index_of_the_file_is_made_anew(path: Path) -> None:
         "UPDATE edges SET target = (SELECT id FROM nodes WHERE uri = 'a#1')"
         " WHERE relation = 'next'",
     )
-    edit(path, "INSERT INTO edges VALUES (1, 'links', 999, 1, 0)")
+    edit(path, "INSERT INTO edges VALUES (1, 'links', 0, 999, 1, 0, 0)")
     schema_edit(path, "INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", *kept)
     with SQLiteStore(path) as store:
         assert [one.part for one in store.check()] == ["file"]

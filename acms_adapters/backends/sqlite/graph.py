@@ -50,7 +50,7 @@ class SQLiteGraphBackend:
         A node's edges come in turn from each relation and direction, there by the other end's URI,
         so that a limit leaves some of each. Edges whose other end is not there or out of scope do
         not count. Of more than 1,000 other ends of a relation a limit chooses among the 1,000 (or
-        `limit`) that were written first and are wanted, of the first 10,000.
+        `limit`) wanted ones that come first by a hash of their URIs, of the first 10,000.
 
         Raises:
             RequestError: An unknown direction, or a negative limit.

@@ -47,8 +47,9 @@ def hub_edges(
 ) -> Iterator[tuple[str, str, int]]:
     """Relation, other end and its place among those of the relation, from 1 to the limit.
 
-    Chosen from are the ends that were written first and are wanted: as many as `FAN` or the limit,
-    of the first `MOST_READ`. Where there are no more, all are.
+    Chosen from are the ends that come first by lot and are wanted: as many as `FAN` or the limit,
+    of the first `MOST_READ`. Where there are no more, all are. Lots are hashes of URIs, so that it
+    does not matter what was written first.
 
     Args:
         hub: Its number.
@@ -61,8 +62,8 @@ def hub_edges(
     for relation in relations or _relations(connection, hub, near):
         rows = connection.execute(
             "SELECT n.uri FROM ("
-            f" SELECT DISTINCT e.{far} AS far FROM edges e WHERE e.{near} = ? AND e.relation = ?"
-            f" ORDER BY e.{far} LIMIT ?"
+            f" SELECT DISTINCT e.{far}_lot, e.{far} AS far FROM edges e"
+            f" WHERE e.{near} = ? AND e.relation = ? ORDER BY 1, 2 LIMIT ?"
             f") CROSS JOIN nodes n ON n.id = far WHERE {wanted.sql} LIMIT ?",
             (hub, relation, max(MOST_READ, limit), *wanted.params, max(FAN, limit)),
         )

@@ -13,6 +13,7 @@ from acms_adapters.backends.sqlite.node_rows import (
     clear_rows,
     drop_loose,
     give_ids,
+    write_edges,
     write_metadata,
     write_renderings,
     write_row,
@@ -103,10 +104,8 @@ def _write(connection: sqlite3.Connection, record: Record) -> None:
 
 def _link(connection: sqlite3.Connection, node: int, decided: list[str]) -> None:
     loose = _unlink(connection, node)
-    connection.executemany(
-        "INSERT INTO edges VALUES (?, ?, ?, ?, 0)",
-        [(node, DECIDES, target, _OWNER) for target in give_ids(connection, decided).values()],
-    )
+    targets = give_ids(connection, decided).values()
+    write_edges(connection, [(node, DECIDES, one, _OWNER) for one in targets], derived=False)
     drop_loose(connection, loose)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from acms_adapters.backends.sqlite.codec import load_json
@@ -66,6 +67,28 @@ def write_metadata(connection: sqlite3.Connection, node: int, metadata: bytes) -
         "INSERT INTO facts (fact, node) VALUES (?, ?)",
         [(fact, node) for fact in facts_of(load_json(metadata))],
     )
+
+
+def write_edges(
+    connection: sqlite3.Connection, edges: Iterable[tuple[int, str, int, int]], *, derived: bool
+) -> None:
+    """Write edges that are not there yet: source, relation, target and owner of each.
+
+    Args:
+        derived: They follow from mentions.
+    """
+    connection.executemany(
+        "INSERT OR IGNORE INTO edges"
+        " SELECT s.id, ?2, acms_lot(t.uri), t.id, ?4, ?5, acms_lot(s.uri)"
+        " FROM nodes s, nodes t WHERE s.id = ?1 AND t.id = ?3",
+        [(*edge, derived) for edge in edges],
+    )
+
+
+def lot_of(uri: str | None) -> int:
+    """The SQL function ``acms_lot``: where among the ends of a hub a node comes."""
+    digest = blake2b((uri or "").encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "big")
 
 
 def clear_rows(connection: sqlite3.Connection, nodes: Sequence[int]) -> None:

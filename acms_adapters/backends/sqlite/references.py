@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from acms_adapters.backends.sqlite.naming import stored_name, title_key
+from acms_adapters.backends.sqlite.node_rows import write_edges
 from acms_adapters.backends.sqlite.schema import PRESENT
 
 _MOST_NAMESAKES = 50
@@ -67,7 +68,7 @@ def misled(connection: sqlite3.Connection) -> list[str]:
 def _resolve_of(connection: sqlite3.Connection, owner: int, lookup: _Lookup) -> int:
     edges = _edges_of(connection, owner, lookup)
     connection.execute("DELETE FROM edges WHERE owner = ? AND derived = 1", (owner,))
-    connection.executemany("INSERT INTO edges VALUES (?, ?, ?, ?, 1)", edges)
+    write_edges(connection, edges, derived=True)
     return len(edges)
 
 

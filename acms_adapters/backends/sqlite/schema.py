@@ -52,12 +52,15 @@ CREATE TABLE totals (
 );
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 
--- an edge that was found by a reference is derived; records have owner 0
+-- an edge that was found by a reference is derived; records have owner 0; the ends of a hub come
+-- by lot, a hash of the URI, which does not tell what was written first. Columns stand in the order
+-- of the key: SQLite's own check of a file mistakes them otherwise
 CREATE TABLE edges (
-    source INTEGER, relation TEXT, target INTEGER, owner INTEGER, derived INTEGER,
-    PRIMARY KEY (source, relation, target, owner, derived)
+    source INTEGER, relation TEXT, target_lot INTEGER NOT NULL, target INTEGER, owner INTEGER,
+    derived INTEGER, source_lot INTEGER NOT NULL,
+    PRIMARY KEY (source, relation, target_lot, target, owner, derived)
 ) WITHOUT ROWID;
-CREATE INDEX edges_target ON edges (target, relation, source);
+CREATE INDEX edges_target ON edges (target, relation, source_lot, source);
 CREATE INDEX edges_owner ON edges (owner);
 CREATE TABLE names (
     name TEXT, node INTEGER, title TEXT, PRIMARY KEY (name, node)
@@ -97,6 +100,23 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE entities (name INTEGER, node INTEGER, PRIMARY KEY (name, node)) WITHOUT ROWID;
     CREATE INDEX entities_node ON entities (node);
+    """,
+    """
+    ALTER TABLE edges RENAME TO edges_before;
+    DROP INDEX edges_target;
+    DROP INDEX edges_owner;
+    CREATE TABLE edges (
+        source INTEGER, relation TEXT, target_lot INTEGER NOT NULL, target INTEGER, owner INTEGER,
+        derived INTEGER, source_lot INTEGER NOT NULL,
+        PRIMARY KEY (source, relation, target_lot, target, owner, derived)
+    ) WITHOUT ROWID;
+    INSERT INTO edges SELECT
+        e.source, e.relation, acms_lot(t.uri), e.target, e.owner, e.derived, acms_lot(s.uri)
+        FROM edges_before e
+        LEFT JOIN nodes s ON s.id = e.source LEFT JOIN nodes t ON t.id = e.target;
+    DROP TABLE edges_before;
+    CREATE INDEX edges_target ON edges (target, relation, source_lot, source);
+    CREATE INDEX edges_owner ON edges (owner);
     """,
 )
 """Scripts, each from one schema version to the next; the first lifts version 1 to 2."""

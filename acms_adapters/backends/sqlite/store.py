@@ -15,6 +15,7 @@ from acms_adapters.backends.sqlite.database import Database
 from acms_adapters.backends.sqlite.filters import matches, one_of, scope_condition, strings
 from acms_adapters.backends.sqlite.graph import SQLiteGraphBackend
 from acms_adapters.backends.sqlite.hits import BATCH, batches
+from acms_adapters.backends.sqlite.node_rows import lot_of
 from acms_adapters.backends.sqlite.references import resolve_mentions, waiting_mentions
 from acms_adapters.backends.sqlite.renderings import SQLiteRenderings
 from acms_adapters.backends.sqlite.schema import PRESENT
@@ -93,7 +94,7 @@ class SQLiteStore:
             self.path,
             read_only=read_only,
             busy_timeout=busy_timeout_seconds,
-            functions={"acms_matches": (2, matches)},
+            functions={"acms_matches": (2, matches), "acms_lot": (1, lot_of)},
         )
         self.text = SQLiteTextBackend(self._database)
         self.graph = SQLiteGraphBackend(self._database)

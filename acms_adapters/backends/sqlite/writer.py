@@ -16,6 +16,7 @@ from acms_adapters.backends.sqlite.node_rows import (
     clear_rows,
     drop_loose,
     give_ids,
+    write_edges,
     write_metadata,
     write_renderings,
     write_row,
@@ -202,10 +203,8 @@ def _write_links(connection: sqlite3.Connection, owner: int, resource: IndexedRe
     ]
     ends = [end for source, _, target in plain for end in (source, target)]
     ids = give_ids(connection, [*ends, *(source for source, _, _ in mentions)])
-    connection.executemany(
-        "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?, 0)",
-        [(ids[source], relation, ids[target], owner) for source, relation, target in plain],
-    )
+    edges = [(ids[source], relation, ids[target], owner) for source, relation, target in plain]
+    write_edges(connection, edges, derived=False)
     connection.executemany(
         "INSERT INTO mentions (owner, source, name, relation, tail) VALUES (?, ?, ?, ?, ?)",
         [(owner, ids[s], name, relation, tail_of(name)) for s, name, relation in mentions],
