@@ -75,6 +75,8 @@ class ContextPayload(FrozenModel):
         skeleton_ids: Ids of the fragments that were inherited from a parent.
         skeleton_metadata: Receipt of that compression.
         metrics: Figures of the assembly.
+        tokenizer: Name of the encoding or model that the request counted by; None where it named
+            none.
     """
 
     fragments: tuple[ContextFragment, ...]
@@ -97,6 +99,7 @@ class ContextPayload(FrozenModel):
     skeleton_ids: tuple[str, ...] = ()
     skeleton_metadata: SkeletonMetadata | None = None
     metrics: Metadata = Field(default_factory=dict)
+    tokenizer: str | None = None
 
     @field_validator("budget", mode="before")
     @classmethod

@@ -233,9 +233,9 @@ class ACMSPipeline:
             payload: The payload that the model read last.
             request: What the next step asks; None for nothing new.
             **options: As for `assemble`; the plan and layout of the payload by default, and its
-                budget where the request has none.
+                budget and tokenizer where the request has none.
         """
-        fresh = freshen(payload, self._backends_now())
+        fresh = freshen(payload, self._counting_as(payload, request))
         if request is None and not options and fresh.is_unchanged:
             return payload
         return self.assemble(**carrying(payload, fresh, request, options))
@@ -244,13 +244,14 @@ class ACMSPipeline:
         self, payload: ContextPayload, request: Any = None, **options: Any
     ) -> ContextPayload:
         """The same as `refresh`, without ever blocking the event loop."""
-        fresh = await asyncio.to_thread(freshen, payload, self._backends_now())
+        fresh = await asyncio.to_thread(freshen, payload, self._counting_as(payload, request))
         if request is None and not options and fresh.is_unchanged:
             return payload
         return await self.aassemble(**carrying(payload, fresh, request, options))
 
-    def _backends_now(self) -> BackendSet:
-        return self.backends.with_(counter=token_counter(self._counter))
+    def _counting_as(self, payload: ContextPayload, request: Any) -> BackendSet:
+        tokenizer = ContextRequest.of(request).tokenizer or payload.tokenizer
+        return self.backends.with_(counter=token_counter(tokenizer or self._counter))
 
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
         found = _found(run, coordination, self.registry.failures()).inside(run.request)

@@ -84,8 +84,10 @@ def carrying(
 ) -> dict[str, Any]:
     """Arguments for assembling anew what a payload holds, beside whatever else is found."""
     asked = ContextRequest.of(request)
+    if asked.tokenizer is None:
+        asked = asked.model_copy(update={"tokenizer": payload.tokenizer})
     return {
-        "request": None if request is None else asked,
+        "request": asked,
         "budget": asked.budget or payload.budget,
         "plan": payload.plan_id,
         "layout": payload.layout,

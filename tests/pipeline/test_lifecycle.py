@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acms_adapters import ACMSPipeline, ContextRequest, ContextStore, Plan, RequestError
+from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline import PlanLifecycle
 from acms_adapters.pipeline.scope import resolve_scope
 
@@ -161,6 +162,23 @@ def test_a_refresh_fetches_what_changed_and_keeps_the_rest_in_its_place(
     assert "chosen for its memory" not in fresh.render()
     assert set(nodes(fresh)) == set(nodes(payload))
     assert fresh.is_within_budget
+
+
+@pytest.mark.parametrize("of_the_step", [None, "estimate"])
+def test_a_refresh_counts_as_the_request_or_else_the_payload_was_counted(
+    pipeline, do, project: Path, store: ContextStore, of_the_step: str | None
+) -> None:
+    first = ContextRequest(
+        query="token window notes", tokenizer="estimate" if of_the_step is None else None
+    )
+    payload = do(pipeline, "assemble", first, budget=1000)
+    (project / "notes.md").write_text("# Notes\n\nThe window was replaced by a bucket.\n")
+    store.add_path(project)
+    step = None if of_the_step is None else ContextRequest(tokenizer=of_the_step)
+    fresh = do(pipeline, "refresh", payload, step)
+    assert fresh.rendered_tokens == estimate_tokens(fresh.render())
+    (changed,) = (f for f in fresh.fragments if "replaced by a bucket" in f.content)
+    assert changed.token_count == estimate_tokens(changed.content)
 
 
 def test_what_is_gone_leaves_the_payload_with_its_reason(
