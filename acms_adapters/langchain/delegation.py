@@ -18,9 +18,10 @@ from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
 from acms_adapters.errors import RequestError
-from acms_adapters.langchain.handoff import Handoff, receipt, told, with_receipt
+from acms_adapters.langchain.handoff import handed, receipt, told, with_receipt
 from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import ACMSState
+from acms_adapters.pipeline.handoff import Handoff
 from acms_adapters.pipeline.inherited import Inherited
 from acms_adapters.protocols import BackendSet
 
@@ -63,15 +64,15 @@ def delegate_tool(
     def given(task: str, inherited: Inherited | None) -> dict[str, Any]:
         if not reads_state:
             return {"messages": [HumanMessage(content=told(task, inherited))]}
-        handed = inherited.dump() if inherited is not None else ""
-        return {"messages": [HumanMessage(content=task)], INHERITED_KEY: handed}
+        dumped = inherited.dump() if inherited is not None else ""
+        return {"messages": [HumanMessage(content=task)], INHERITED_KEY: dumped}
 
     def delegate(task: str, runtime: ToolRuntime) -> tuple[str, dict[str, Any]]:
-        inherited = handoff.of(runtime.state, task)
+        inherited = handed(handoff, runtime.state, task)
         return _answer(agent.invoke(given(task, inherited))), receipt(inherited)
 
     async def adelegate(task: str, runtime: ToolRuntime) -> tuple[str, dict[str, Any]]:
-        inherited = await asyncio.to_thread(handoff.of, runtime.state, task)
+        inherited = await asyncio.to_thread(handed, handoff, runtime.state, task)
         return _answer(await agent.ainvoke(given(task, inherited))), receipt(inherited)
 
     return StructuredTool.from_function(
@@ -158,10 +159,10 @@ class ACMSDelegationMiddleware(AgentMiddleware[ACMSState, Any, Any]):
         way = self._children.get(str(call["args"].get(self._child)), self._default)
         if call["name"] != self._tool or way == "nothing" or not isinstance(task, str):
             return request, None
-        inherited = self._handoff.of(request.state, task)
-        handed = inherited.dump() if inherited is not None and way == "state" else ""
+        inherited = handed(self._handoff, request.state, task)
+        dumped = inherited.dump() if inherited is not None and way == "state" else ""
         # what the parent itself inherited must not reach the child as it is
-        state = {**request.state, INHERITED_KEY: handed}
+        state = {**request.state, INHERITED_KEY: dumped}
         if way == "message":
             call = {**call, "args": {**call["args"], self._argument: told(task, inherited)}}
         runtime = replace(request.runtime, state=state)

@@ -2,71 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from acms_adapters.errors import RequestError
 from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY
 from acms_adapters.models import ContextPayload, Plan, SkeletonMetadata
 from acms_adapters.pipeline.fencing import fenced
-from acms_adapters.pipeline.handing_down import hand_down
+from acms_adapters.pipeline.handoff import Handoff
 from acms_adapters.pipeline.inherited import Inherited, load_json
-from acms_adapters.pipeline.skeleton_service import exact_ratio
-from acms_adapters.protocols import BackendSet
 
 RECEIPT_KEY = "acms_skeleton"
 """Key of a tool message's artifact for the receipt of a compression."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handoff:
-    """How much of its context an agent hands to a child; see `hand_down`.
-
-    Raises:
-        ValueError: Both a ratio and tokens, or one that is out of its range.
-    """
-
-    ratio: float | None = None
-    tokens: int | None = None
-    focus_nodes: Sequence[str] = ()
-    backends: BackendSet | None = None
-
-    def __post_init__(self) -> None:
-        if self.ratio is not None and self.tokens is not None:
-            raise RequestError(
-                f"name a ratio or tokens, not both: {self.ratio!r} and {self.tokens!r}"
-            )
-        if self.ratio is not None:
-            exact_ratio(self.ratio)
-        if self.tokens is not None and (type(self.tokens) is not int or self.tokens < 0):
-            raise RequestError(f"tokens must be a whole number >= 0, not {self.tokens!r}")
-
-    def of(self, state: Any, task: str) -> Inherited | None:
-        """What a child with this task is handed; None where the agent has no context."""
-        state = state if isinstance(state, Mapping) else {}
-        context = load_json(ContextPayload, state.get(CONTEXT_KEY))
-        if context is None or not context.fragments:
-            return None
-        skeleton = hand_down(
-            context,
-            task,
-            ratio=self.ratio,
-            tokens=self.tokens,
-            focus_nodes=self.focus_nodes,
-            backends=self.backends,
-        )
-        plans = _plans(state)
-        return Inherited(
-            payload=skeleton.model_copy(update={"plan_id": plans[0] if plans else None}),
-            # a number of tokens was chosen for the child; a ratio leaves it to the child's budget
-            strategy="skeleton" if self.tokens is None else "full",
-            ancestors=tuple(plans[1:]),
-        )
+def handed(handoff: Handoff, state: Any, task: str) -> Inherited | None:
+    """What a child with this task is handed; None where the agent has no context."""
+    state = state if isinstance(state, Mapping) else {}
+    inherited = handoff.of(load_json(ContextPayload, state.get(CONTEXT_KEY)), task)
+    if inherited is None:
+        return None
+    plans = _plans(state)
+    payload = inherited.payload.model_copy(update={"plan_id": plans[0] if plans else None})
+    return inherited.model_copy(update={"payload": payload, "ancestors": tuple(plans[1:])})
 
 
 def told(task: str, inherited: Inherited | None) -> str:

@@ -4,7 +4,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Self
 
 from llama_index.core.agent.workflow import AgentWorkflow
@@ -12,16 +11,14 @@ from llama_index.core.memory import Memory
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
-from acms_adapters.errors import RequestError
 from acms_adapters.llamaindex.agent import ACMSFunctionAgent
 from acms_adapters.llamaindex.handover import context_of, hand_over
 from acms_adapters.llamaindex.reading import reading
 from acms_adapters.models import ContextPayload, SkeletonMetadata
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.pipeline.fencing import fenced
-from acms_adapters.pipeline.handing_down import hand_down
+from acms_adapters.pipeline.handoff import Handoff
 from acms_adapters.pipeline.inherited import Inherited
-from acms_adapters.pipeline.skeleton_service import exact_ratio
 from acms_adapters.protocols import BackendSet
 
 TOKEN_LIMIT = 30_000
@@ -88,15 +85,11 @@ def delegate_tool(
     Raises:
         ValueError: Both a ratio and tokens, or one that is out of its range.
     """
-    _check(ratio, tokens)
+    handoff = Handoff(ratio=ratio, tokens=tokens, focus_nodes=focus_nodes, backends=backends)
     root = agent.agents[agent.root_agent] if isinstance(agent, AgentWorkflow) else agent
 
-    skeleton_of = partial(
-        _skeleton, ratio=ratio, tokens=tokens, focus_nodes=focus_nodes, backends=backends
-    )
-
     async def run(parent: ContextPayload | None, task: str) -> Delegated:
-        inherited = await asyncio.to_thread(skeleton_of, parent, task)
+        inherited = await asyncio.to_thread(handoff.of, parent, task)
         answer = await _answer(agent, root, task, inherited, token_limit)
         if inherited is None:
             return Delegated(answer=answer)
@@ -113,16 +106,6 @@ def delegate_tool(
         name=name or root.name,
         description=description or root.description,
     )
-
-
-def _skeleton(
-    parent: ContextPayload | None, task: str, *, tokens: int | None, **options: Any
-) -> Inherited | None:
-    if parent is None or not parent.fragments:
-        return None
-    payload = hand_down(parent, task, tokens=tokens, **options)
-    # a number of tokens was chosen for the child; a ratio leaves it to the child's budget
-    return Inherited(payload=payload, strategy="skeleton" if tokens is None else "full")
 
 
 async def _answer(
@@ -143,12 +126,3 @@ async def _answer(
     except asyncio.CancelledError:
         await handler.cancel_run()
         raise
-
-
-def _check(ratio: float | None, tokens: int | None) -> None:
-    if ratio is not None and tokens is not None:
-        raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
-    if ratio is not None:
-        exact_ratio(ratio)
-    if tokens is not None and (type(tokens) is not int or tokens < 0):
-        raise RequestError(f"tokens must be a whole number >= 0, not {tokens!r}")
