@@ -17,10 +17,11 @@ from llama_index.core.tools import AsyncBaseTool
 
 from acms_adapters.llamaindex.handover import inherited_for, known_turn, note_turn
 from acms_adapters.llamaindex.memory import question_of
-from acms_adapters.models import ContextPayload, ContextRequest
+from acms_adapters.llamaindex.turns import turn_context
+from acms_adapters.models import ContextPayload
 from acms_adapters.pipeline.block import fit_block
 from acms_adapters.pipeline.fencing import fenced, without_blocks
-from acms_adapters.pipeline.inherited import Inherited, inherited_alone
+from acms_adapters.pipeline.inherited import Inherited
 from acms_adapters.protocols import TokenCounter
 from acms_adapters.tokens import token_counter
 
@@ -83,22 +84,8 @@ class ACMSFunctionAgent(FunctionAgent):
         room = self.max_tokens - counter.count(fenced(""))
         if room < 1:
             return None
-        asked = {"tokenizer": counter, **self.request}
-        if self.pipeline is None or not question.strip():
-            if inherited is None:
-                return None
-            return await asyncio.to_thread(
-                inherited_alone, inherited, room, counter, ContextRequest(**asked)
-            )
-        if inherited is not None:
-            asked = {**inherited.fields(room), **asked}
-        payload: ContextPayload = await self.pipeline.aassemble(
-            ContextRequest(**{"query": question, **asked}),
-            budget=room,
-            order="relevance",
-            on_failure="degrade",
-        )
-        return payload
+        fields = {"tokenizer": counter, **self.request}
+        return await turn_context(self.pipeline, question, inherited, fields=fields, tokens=room)
 
     def _with_context(
         self,

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, model_valid
 
 from acms_adapters.indexing import ContextStore
 from acms_adapters.llamaindex.blocks import truncate_block
+from acms_adapters.llamaindex.turns import turn_context
 from acms_adapters.models import (
     ContextFragment,
     ContextPayload,
@@ -22,7 +23,7 @@ from acms_adapters.models.fragment import MAX_CONTENT_CHARS, content_hash
 from acms_adapters.pipeline import ACMSPipeline
 from acms_adapters.pipeline.block import fit_block
 from acms_adapters.pipeline.fencing import fenced
-from acms_adapters.pipeline.inherited import Inherited, inherited_alone
+from acms_adapters.pipeline.inherited import Inherited
 from acms_adapters.tokens import DEFAULT_ENCODING, token_counter
 
 MEMORY_TAG = "memory"
@@ -81,7 +82,13 @@ class ACMSMemoryBlock(BaseMemoryBlock[str]):
         self._context = None
         if room < 1:
             return ""
-        payload = await self._assembled(question_of(messages or ()), room)
+        payload = await turn_context(
+            self.pipeline,
+            question_of(messages or ()),
+            self.inherited,
+            fields={"tokenizer": self.tokenizer, **self.request},
+            tokens=room,
+        )
         if payload is None:
             return ""
         block = fit_block(payload, self.max_tokens, counter=counter, around=self._around)
@@ -91,27 +98,6 @@ class ACMSMemoryBlock(BaseMemoryBlock[str]):
     @property
     def _around(self) -> tuple[str, str]:
         return (MEMORY_TAG, self.name)
-
-    async def _assembled(self, question: str, room: int) -> ContextPayload | None:
-        counter = token_counter(self.tokenizer)
-        fields = {"tokenizer": self.tokenizer, **self.request}
-        if self.pipeline is None or not question.strip():
-            if self.inherited is None:
-                return None
-            return await asyncio.to_thread(
-                inherited_alone, self.inherited, room, counter, ContextRequest(**fields)
-            )
-        if self.inherited is not None:
-            fields = {
-                **self.inherited.fields(room),
-                **fields,
-            }
-        return await self.pipeline.aassemble(
-            ContextRequest(**{"query": question, **fields}),
-            budget=room,
-            order="relevance",
-            on_failure="degrade",
-        )
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         fragments = [fragment for message in messages for fragment in remembered(message)]
