@@ -14,6 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, patch_config
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
+from acms_adapters.config import Settings
 from acms_adapters.errors import RequestError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.langchain.documents import to_documents
@@ -65,7 +66,7 @@ class ACMSRetriever(BaseRetriever):
         documents: Iterable[Document],
         *,
         embedder: Any = "auto",
-        settings: Any = None,
+        settings: Settings | Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Self:
         """Index documents in memory and retrieve from them.
@@ -117,7 +118,9 @@ class ACMSRetriever(BaseRetriever):
         return cls.from_documents(documents, **options)
 
     @classmethod
-    def from_store(cls, *stores: Any, settings: Any = None, **fields: Any) -> Self:
+    def from_store(
+        cls, *stores: Any, settings: Settings | Mapping[str, Any] | None = None, **fields: Any
+    ) -> Self:
         """Retrieve from stores that are there already; each of them embeds and searches itself.
 
         Args:

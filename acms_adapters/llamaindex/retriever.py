@@ -22,6 +22,7 @@ from llama_index.core.storage.docstore import BaseDocumentStore, SimpleDocumentS
 from llama_index.core.vector_stores.types import MetadataFilters
 from llama_index_instrumentation import get_dispatcher
 
+from acms_adapters.config import Settings
 from acms_adapters.errors import BudgetError, RequestError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.llamaindex.candidates import Candidates
@@ -91,7 +92,7 @@ class ACMSRetriever(BaseRetriever):
         nodes: Iterable[BaseNode],
         *,
         embedder: Any = "auto",
-        settings: Any = None,
+        settings: Settings | Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Self:
         """Index nodes or documents in memory and retrieve from them.

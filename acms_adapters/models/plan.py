@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -84,7 +85,7 @@ class Plan(FrozenModel):
         title: str = "",
         nodes: tuple[str, ...] = (),
         supersedes: str | None = None,
-        decided_at: Any = None,
+        decided_at: datetime | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Plan:
         """Give a plan that holds one more decision; this one stays as it is."""

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from langgraph.store.base import SearchItem
+from langgraph.store.base import GetOp, SearchItem
 from langgraph.store.memory import InMemoryStore
 
 from acms_adapters import BackendError, ContextFragment, ContextPayload, Decision, Plan
 from acms_adapters.langchain import LangGraphTemporalBackend, SkeletonStore
 from acms_adapters.protocols import TemporalBackend
 from acms_adapters.testing import TemporalBackendCompliance
+from acms_adapters.testing.clock import START, Clock
 
 
 class TestLangGraphTemporalBackend(TemporalBackendCompliance):
@@ -108,3 +109,26 @@ def test_a_store_without_an_index_is_an_error_and_not_an_arbitrary_order() -> No
         store.search("the cat")
     with pytest.raises(BackendError, match="InMemoryStore cannot rank: give it an index"):
         asyncio.run(store.asearch("the cat"))
+
+
+def test_b3_recording_what_is_there_already_neither_searches_nor_writes_for_each_decision() -> None:
+    class Counted(InMemoryStore):
+        asked = 0
+
+        def batch(self, ops: Any) -> Any:
+            ops = list(ops)
+            self.asked += sum(not isinstance(op, GetOp) for op in ops)
+            return super().batch(ops)
+
+    def asked_for(decisions: int) -> int:
+        store = Counted()
+        backend = LangGraphTemporalBackend(store, clock=Clock())
+        plan = Plan(plan_id="p")
+        for number in range(decisions):
+            plan = plan.record_decision(f"decision {number}", decided_at=START)
+        backend.record(plan)
+        store.asked = 0
+        backend.record(plan)
+        return store.asked
+
+    assert asked_for(30) == asked_for(3)

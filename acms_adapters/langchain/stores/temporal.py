@@ -156,12 +156,12 @@ class LangGraphTemporalBackend:
 
     def _put(self, record: Record, now: int) -> bool:
         """Keep a version; False if it holds already."""
-        if record.kind == "plan":
-            namespace, sequence = self._plans, 0
-        else:
-            namespace = (*self._decisions, label(record.plan_id))
-            sequence = sum(1 for _ in items_below(self._store, namespace))
+        is_plan = record.kind == "plan"
+        namespace = self._plans if is_plan else (*self._decisions, label(record.plan_id))
         before = self._store.get(namespace, label(record.id))
+        sequence = 0
+        if before is None and not is_plan:  # what is there already keeps its place
+            sequence = sum(1 for _ in items_below(self._store, namespace))
         value = history.with_version(
             before.value if before is not None else None, record, now=now, sequence=sequence
         )
@@ -171,7 +171,7 @@ class LangGraphTemporalBackend:
 
     def _end(self, decision_id: str, now: int) -> None:
         for item in items_below(self._store, self._decisions):
-            if item.key == label(decision_id):
+            if item.key == label(decision_id) and history.current(item.value) is not None:
                 value = history.ended_at(item.value, now)
                 self._store.put(tuple(item.namespace), item.key, value, index=False)
 
