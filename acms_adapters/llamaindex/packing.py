@@ -152,7 +152,7 @@ def _repeats(kept: Sequence[_Kept], candidates: Candidates) -> Iterator[LedgerEn
     ]
     if all(bare.content == one.fragment.content for bare, one in zip(contents, kept, strict=True)):
         return
-    texts = PackedTexts({fragment.provenance.resource_uri for fragment in contents})
+    texts = PackedTexts(dict(enumerate(contents)))
     windowed: list[int] = []
     for place in sorted(range(len(kept)), key=lambda place: -len(contents[place].content)):
         wording = candidates.all[int(kept[place].fragment.fragment_id)].wording

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from acms_adapters.models import TIERS, ContextBudget, ContextFragment, Layout, LedgerEntry, Tier
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline.departures import Departures
-from acms_adapters.pipeline.filling import Filling, Pool
+from acms_adapters.pipeline.filling import Filling
 from acms_adapters.pipeline.packing_rules import (
     DEPTH_FALLBACK_STEPS,
     MIN_FRAGMENT_TOKENS,
     PackingRules,
 )
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Scored
+from acms_adapters.pipeline.ranking import Scored, packing_order
 from acms_adapters.pipeline.renderings import Alternatives, LowerRenderings
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
@@ -86,8 +86,10 @@ class BudgetPacker:
         self, scored_fragments: Iterable[Scored], budget: ContextBudget | int
     ) -> list[ContextFragment]:
         """Those that fit, in packing order, whatever the order of the input."""
+        scored = tuple(scored_fragments)
         packing = pack(
-            scored_fragments,
+            tuple(fragment for fragment, _ in scored),
+            [score for _, score in scored],
             ContextBudget.of(budget).available_tokens,
             rules=self._rules,
             pricing=self._pricing,
@@ -97,7 +99,8 @@ class BudgetPacker:
 
 
 def pack(
-    scored: Iterable[Scored],
+    fragments: Sequence[ContextFragment],
+    scores: Sequence[float],
     available: int,
     *,
     rules: PackingRules | None = None,
@@ -114,7 +117,8 @@ def pack(
     shorter that another candidate might fit, the packing is tried once more with what they save.
 
     Args:
-        scored: Candidates and their scores, one for each node at a location.
+        fragments: Candidates, one for each node at a location.
+        scores: Their scores.
         available: Tokens there are.
         rules: What binds beside them.
         pricing: What fragments cost; left out, their declared tokens.
@@ -124,7 +128,8 @@ def pack(
     """
     rules = rules or PackingRules()
     pricing = pricing or Pricing()
-    pool = Pool.of(tuple(scored), tier_priority=rules.tier_priority)
+    order = packing_order(fragments, scores, tier_priority=rules.tier_priority)
+    ranked = [fragments[place] for place in order]
     lower = LowerRenderings(
         steps=rules.depth_fallback_steps,
         min_tokens=rules.min_fragment_tokens,
@@ -134,7 +139,7 @@ def pack(
     )
 
     def fill(prices: Pricing, room: int) -> Filling:
-        filling = Filling(pool, room, rules=rules, pricing=prices, lower=lower)
+        filling = Filling(ranked, room, rules=rules, pricing=prices, lower=lower)
         filling.fill()
         return filling
 

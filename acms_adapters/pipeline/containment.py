@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 
 from acms_adapters.models import ContextFragment
@@ -16,44 +15,56 @@ _MOST_OCCURRENCES = 16  # a text of one repeated letter would be found everywher
 
 
 class PackedTexts:
-    """Texts of packed fragments, by resource; each is known by a number of the caller's.
+    """Texts of packed fragments, by resource.
 
     Args:
-        resources: Those that several candidates come from; others are not looked at.
+        fragments: Where a fragment is found by its number while it is packed.
     """
 
-    def __init__(self, resources: Collection[str]) -> None:
-        self._shared = resources
-        self._resources: dict[str, Passages] = {}
+    def __init__(self, fragments: Mapping[int, ContextFragment]) -> None:
+        self._fragments = fragments
+        # the number of the only one of a resource: where there is no other, no text is looked at
+        self._resources: dict[str, int | Passages] = {}
 
     def add(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment up."""
         resource = fragment.provenance.resource_uri
-        if resource in self._shared:
-            texts = self._resources.get(resource)
-            if texts is None:
-                texts = self._resources[resource] = Passages()
-            texts.add(number, passage(fragment.content))
+        known = self._resources.get(resource)
+        if known is None:
+            self._resources[resource] = number
+        else:
+            self._passages(resource, known).add(number, passage(fragment.content))
 
     def remove(self, number: int, fragment: ContextFragment) -> None:
         """Take a fragment out."""
-        texts = self._resources.get(fragment.provenance.resource_uri)
-        if texts is not None:
-            del texts.all[number]
+        resource = fragment.provenance.resource_uri
+        known = self._resources[resource]
+        if isinstance(known, Passages):
+            del known.all[number]
+            if known.all:
+                return
+        del self._resources[resource]
 
     def touch(self, fragment: ContextFragment) -> bool:
         """Whether anything of the fragment's resource is packed."""
-        texts = self._resources.get(fragment.provenance.resource_uri)
-        return texts is not None and bool(texts.all)
+        return fragment.provenance.resource_uri in self._resources
 
     def compare(self, fragment: ContextFragment) -> tuple[int | None, Collection[int]]:
         """Number of a packed fragment whose text holds this one's, and of those it holds."""
-        texts = self._resources.get(fragment.provenance.resource_uri)
-        if texts is None or not texts.all:
+        resource = fragment.provenance.resource_uri
+        known = self._resources.get(resource)
+        if known is None:
             return None, ()
-        text = passage(fragment.content)
+        texts, text = self._passages(resource, known), passage(fragment.content)
         outer = texts.around(text)
         return outer, texts.inside(text) if outer is None else ()
+
+    def _passages(self, resource: str, known: int | Passages) -> Passages:
+        if isinstance(known, Passages):
+            return known
+        texts = self._resources[resource] = Passages()
+        texts.add(known, passage(self._fragments[known].content))
+        return texts
 
 
 class Passages:
@@ -142,12 +153,6 @@ def _probe(text: str) -> _Pair:
     words = text.split(None, _PROBED_WORDS)[1:-1]
     pairs = pairwise(words)
     return max(pairs, key=lambda pair: len(pair[0]) + len(pair[1]), default=_NO_PAIR)
-
-
-def shared_resources(fragments: Iterable[ContextFragment]) -> frozenset[str]:
-    """Resources that several fragments come from."""
-    found = Counter([fragment.provenance.resource_uri for fragment in fragments])
-    return frozenset(resource for resource, number in found.items() if number > 1)
 
 
 def passage(content: str) -> str:

@@ -123,7 +123,7 @@ class DetailDepthResolver:
         Without a request the deepest one stays. Contents change with depths; ids never do.
         """
         resolution = resolve_depths(
-            fragments,
+            as_fragments(fragments),
             self._rules,
             available=ContextBudget.of(budget).available_tokens,
             request=None if request is None else ContextRequest.of(request),
@@ -133,7 +133,7 @@ class DetailDepthResolver:
 
 
 def resolve_depths(
-    fragments: Iterable[ContextFragment],
+    fragments: Sequence[ContextFragment],
     rules: DepthRules,
     *,
     available: int,
@@ -143,10 +143,9 @@ def resolve_depths(
 ) -> Resolution:
     """Choose one rendering of each node at a location; see `DetailDepthResolver`."""
     choice = _Choice(rules, available, request, renderings if request else None, count)
-    candidates = as_fragments(fragments)
-    resolution = Resolution(candidates)
-    if len({fragment.uko_node for fragment in candidates}) < len(candidates):
-        resolution = _settled(candidates, choice)
+    resolution = Resolution(tuple(fragments))
+    if len({fragment.uko_node for fragment in fragments}) < len(fragments):
+        resolution = _settled(fragments, choice)
     if choice.rerenders:
         kept = tuple(map(choice.rendered, resolution.kept))
         resolution = replace(resolution, kept=kept)

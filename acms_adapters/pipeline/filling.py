@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from acms_adapters.models import ContextFragment, LedgerEntry, LeftOut, Tier
-from acms_adapters.pipeline.containment import PackedTexts, shared_resources
+from acms_adapters.pipeline.containment import PackedTexts
 from acms_adapters.pipeline.departures import Departures
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
-from acms_adapters.pipeline.ranking import Scored, packing_order
 from acms_adapters.pipeline.renderings import LowerRenderings
 
 _UNBOUNDED = 1 << 60
@@ -22,45 +20,11 @@ class _Miss(NamedTuple):
     room: int
 
 
-class _Packed(NamedTuple):
-    fragment: ContextFragment
-    cost: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Candidates of one packing.
-
-    Attributes:
-        ranked: In packing order.
-        resources: Those that several candidates come from.
-        smallest: Least declared tokens of any candidate.
-    """
-
-    ranked: Sequence[Scored]
-    resources: frozenset[str]
-    smallest: int
-
-    @classmethod
-    def of(
-        cls,
-        scored: Sequence[Scored],
-        *,
-        tier_priority: Sequence[Tier] | None,
-    ) -> Pool:
-        """Rank and survey candidates."""
-        return cls(
-            packing_order(scored, tier_priority=tier_priority),
-            shared_resources(fragment for fragment, _ in scored),
-            min((fragment.token_count for fragment, _ in scored), default=0),
-        )
-
-
 class Filling:
     """A budget while it is being filled.
 
     Args:
-        pool: The candidates.
+        ranked: The candidates, in packing order.
         available: Tokens there are.
         rules: What binds beside them.
         pricing: What fragments cost.
@@ -69,7 +33,7 @@ class Filling:
 
     def __init__(
         self,
-        pool: Pool,
+        ranked: Sequence[ContextFragment],
         available: int,
         *,
         rules: PackingRules,
@@ -78,12 +42,13 @@ class Filling:
     ) -> None:
         self.departures = Departures(pricing.separator)
         self.drawn: set[int] = set()
-        self._packed: dict[int, _Packed] = {}
+        self._packed: dict[int, ContextFragment] = {}
+        self._costs: dict[int, int] = {}
         self._waiting: list[tuple[int, ContextFragment]] | None = (
             [] if rules.fallback_last else None
         )
-        self._pool = pool
-        self._texts = PackedTexts(pool.resources)
+        self._ranked = ranked
+        self._texts = PackedTexts(self._packed)
         self._rules = rules
         self._pricing = pricing
         self._lower = lower
@@ -94,12 +59,12 @@ class Filling:
         # the least that is missing is looked for only where prices are not known beforehand
         self._least_missing = _UNBOUNDED if pricing.counts else 0
         # below that nothing more can be admitted, unless it took the place of what lies in it
-        self._smallest = -_UNBOUNDED if lower or pricing.counts else pool.smallest
+        self._smallest = -_UNBOUNDED if lower or pricing.counts else _smallest(ranked)
 
     @property
     def kept(self) -> tuple[ContextFragment, ...]:
         """What has been admitted, in packing order."""
-        return tuple(packed.fragment for packed in self._packed.values())
+        return tuple(self._packed.values())
 
     @property
     def spent(self) -> int:
@@ -114,18 +79,24 @@ class Filling:
     def fill(self) -> None:
         """Admit what fits, in order; what does not is passed over (ruling F3)."""
         limit = self._rules.max_fragments
-        for number, (fragment, _) in enumerate(self._pool.ranked):
+        number, end = 0, len(self._ranked)
+        while number < end:
             if limit is not None and len(self._packed) >= limit:
-                self.departures.refuse(self._from(number), limit)
+                self.departures.refuse(self._ranked[number:], limit)
                 break
-            if self._left >= self._smallest or self._texts.touch(fragment):
-                self._consider(number, fragment)
-            elif self._pool.resources:
-                self.departures.pass_over((fragment,), self._left)
+            if self._left < self._smallest and (apart := self._apart(number)):
+                self.departures.pass_over(self._ranked[number : number + apart], self._left)
+                number += apart
             else:
-                self.departures.pass_over(self._from(number), self._left)
-                break
+                self._consider(number, self._ranked[number])
+                number += 1
         self._fall_back()
+
+    def _apart(self, number: int) -> int:
+        """How many candidates from there on are of resources of which nothing is packed."""
+        following = range(number, len(self._ranked))
+        end = next((n for n in following if self._texts.touch(self._ranked[n])), following.stop)
+        return end - number
 
     def _fall_back(self) -> None:
         """Admit lower renderings of what waited for the rest, in order."""
@@ -137,12 +108,10 @@ class Filling:
             else:
                 self._consider(number, fragment)
 
-    def _from(self, number: int) -> Iterator[ContextFragment]:
-        return (fragment for fragment, _ in self._pool.ranked[number:])
-
     def drop_weakest(self, *, over: int) -> None:
         """Take out what was admitted last, because the finished text is too long by `over`."""
-        number, (fragment, cost) = self._packed.popitem()
+        number, fragment = self._packed.popitem()
+        cost = self._costs.pop(number)
         self._texts.remove(number, fragment)
         self._spend(fragment.tier, -cost)
         self._leave_out(fragment, _Miss(over, cost - over))
@@ -183,7 +152,7 @@ class Filling:
         self._leave_out(fragment, least)
 
     def _leave_contained(self, fragment: ContextFragment, outer: int) -> None:
-        holder = self._packed[outer].fragment.fragment_id
+        holder = self._packed[outer].fragment_id
         self.departures.write(LedgerEntry.of(fragment, LeftOut.CONTAINED, other=holder))
 
     def _admit(self, number: int, option: ContextFragment, inner: Collection[int]) -> _Miss | None:
@@ -193,12 +162,12 @@ class Filling:
         if cost > room:
             return self._missed(option, cost, room)
         if inner:  # it is worth at least what stands in it
-            within = (self._packed[replaced].fragment.relevance_score for replaced in inner)
+            within = (self._packed[replaced].relevance_score for replaced in inner)
             relevance = max(option.relevance_score, *within)
             option = option.model_copy(update={"relevance_score": relevance})
         for replaced in inner:
             self._replace(replaced, by=option)
-        self._packed[number] = _Packed(option, cost)
+        self._packed[number], self._costs[number] = option, cost
         self._texts.add(number, option)
         self._spend(option.tier, cost)
         return None
@@ -214,14 +183,14 @@ class Filling:
     def _room(self, tier: Tier, freed: Iterable[int]) -> int:
         room, share = self._left, self._tiers.get(tier)
         for number in freed:
-            fragment, cost = self._packed[number]
+            cost = self._costs[number]
             room += cost
-            if share is not None and fragment.tier == tier:
+            if share is not None and self._packed[number].tier == tier:
                 share += cost
         return room if share is None else min(room, share)
 
     def _replace(self, number: int, *, by: ContextFragment) -> None:
-        fragment, cost = self._packed.pop(number)
+        fragment, cost = self._packed.pop(number), self._costs.pop(number)
         self._texts.remove(number, fragment)
         self._spend(fragment.tier, -cost)
         self.departures.write(LedgerEntry.of(fragment, LeftOut.CONTAINED, other=by.fragment_id))
@@ -235,3 +204,7 @@ class Filling:
         self, fragment: ContextFragment, miss: _Miss, *, other: str | None = None
     ) -> None:
         self.departures.write(self.departures.over_budget(fragment, *miss, other=other))
+
+
+def _smallest(fragments: Iterable[ContextFragment]) -> int:
+    return min([fragment.token_count for fragment in fragments], default=0)

@@ -34,7 +34,7 @@ class FragmentDeduplicator:
     ) -> list[ContextFragment]:
         """Unique fragments, in the order in which their texts first appeared."""
         chosen = deduplicate(
-            fragments,
+            as_fragments(fragments),
             self._strategy if strategy is None else strategy,
             merge_provenance=self._merge_provenance,
         )
@@ -63,7 +63,7 @@ class Deduplication:
 
 
 def deduplicate(
-    fragments: Iterable[ContextFragment],
+    fragments: Sequence[ContextFragment],
     strategy: DedupStrategy = "highest_relevance",
     *,
     merge_provenance: bool = True,
@@ -74,11 +74,10 @@ def deduplicate(
         ValueError: `strategy` is unknown.
     """
     choose = _CHOICES[_checked(strategy)]
-    candidates = as_fragments(fragments)
-    nodes = Counter([fragment.uko_node for fragment in candidates])
-    if len(nodes) == len(candidates):
-        return Deduplication(candidates)
-    first, repeated = _grouped(candidates, nodes)
+    nodes = [fragment.uko_node for fragment in fragments]
+    if len(set(nodes)) == len(nodes):
+        return Deduplication(tuple(fragments))
+    first, repeated = _grouped(fragments, Counter(nodes))
     duplicates: list[tuple[ContextFragment, str]] = []
     for key, group in repeated.items():
         kept = choose(group)
@@ -91,7 +90,7 @@ _Key = tuple[str, str]
 
 
 def _grouped(
-    fragments: tuple[ContextFragment, ...], nodes: Mapping[str, int]
+    fragments: Iterable[ContextFragment], nodes: Mapping[str, int]
 ) -> tuple[dict[_Key, ContextFragment], dict[_Key, list[ContextFragment]]]:
     first: dict[_Key, ContextFragment] = {}
     repeated: dict[_Key, list[ContextFragment]] = {}

@@ -74,13 +74,14 @@ class FragmentScorer:
 
         Age is measured from the request's `as_of`, else from the newest fragment.
         """
-        scored = score(
-            as_fragments(fragments),
+        found = as_fragments(fragments)
+        scores = score(
+            found,
             self._weights,
             plan_context=read_plan(plan_context),
             request=ContextRequest.of(request),
         )
-        return packing_order(scored)
+        return [(found[place], scores[place]) for place in packing_order(found, scores)]
 
 
 def read_plan(value: PlanContext | Mapping[str, Any] | None) -> PlanContext | None:
@@ -95,8 +96,8 @@ def score(
     plan_context: PlanContext | None = None,
     request: ContextRequest | None = None,
     now: datetime | None = None,
-) -> list[Scored]:
-    """Score fragments, in the order given.
+) -> list[float]:
+    """Scores of fragments, in the order given.
 
     Args:
         fragments: What to score.
@@ -109,7 +110,7 @@ def score(
     equally at any time.
     """
     if weights is None:
-        return [(fragment, fragment.relevance_score) for fragment in fragments]
+        return [fragment.relevance_score for fragment in fragments]
     asked = request or ContextRequest()
     values = _Values(
         weights,
@@ -120,10 +121,7 @@ def score(
     raw = [values.of(fragment) for fragment in fragments]
     # normalised before rounding, so that a set of small scores keeps its order
     best = max(raw, default=0.0) or 1.0
-    return [
-        (fragment, round(value / best, _PLACES))
-        for fragment, value in zip(fragments, raw, strict=True)
-    ]
+    return [round(value / best, _PLACES) for value in raw]
 
 
 def _newest(fragments: Iterable[ContextFragment], now: datetime | None) -> datetime | None:

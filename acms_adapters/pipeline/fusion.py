@@ -168,7 +168,7 @@ class FusionEngine:
         return legible, unique, relevant(rated, min_relevance=bound)
 
     def _pack(self, resolution: Resolution, call: _Call) -> Packing:
-        scored = score(
+        scores = score(
             resolution.kept,
             self.config.scorer_weights,
             plan_context=call.plan,
@@ -176,7 +176,8 @@ class FusionEngine:
             now=call.now,
         )
         return pack(
-            scored,
+            resolution.kept,
+            scores,
             call.room,
             rules=self.config.packing_rules(call.max_fragments),
             pricing=call.pricing,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from acms_adapters.models import TIERS, ContextFragment, FragmentProvenance, Tier, content_hash
@@ -78,35 +77,38 @@ def provenance_key(provenance: FragmentProvenance) -> tuple[Any, ...]:
 
 
 def packing_order(
-    scored: Sequence[Scored],
+    fragments: Sequence[ContextFragment],
+    scores: Sequence[float],
     *,
     tier_priority: Sequence[Tier] | None = None,
-) -> list[Scored]:
-    """Sort as ruling F3 says.
+) -> list[int]:
+    """Places of fragments in the order that ruling F3 says.
 
     Tier where a priority is given (unnamed tiers last), score, relevance, deeper first, smaller
     first, node, content hash.
     """
     digests = Digests()
-    ordered: list[Scored] = []
-    for served in _by_tier(scored, tier_priority):
-        served.sort(key=lambda item: -item[1])
+    ordered: list[int] = []
+    for served in _by_tier(fragments, tier_priority):
+        served.sort(key=scores.__getitem__, reverse=True)
         # most scores differ, so that a long key for each fragment would be wasted
-        if len({score for _, score in served}) == len(served):
+        if len({scores[place] for place in served}) == len(served):
             ordered.extend(served)
         else:
-            for _, equals in groupby(served, key=itemgetter(1)):
-                ordered.extend(_tied(list(equals), digests))
+            for _, equals in groupby(served, key=scores.__getitem__):
+                ordered.extend(_tied(list(equals), fragments, digests))
     return ordered
 
 
-def _tied(equals: list[Scored], digests: Digests) -> list[Scored]:
+def _tied(
+    equals: list[int], fragments: Sequence[ContextFragment], digests: Digests
+) -> Sequence[int]:
     if len(equals) == 1:
         return equals
-    nodes = Counter([fragment.uko_node for fragment, _ in equals])
+    nodes = Counter([fragments[place].uko_node for place in equals])
 
-    def key(item: Scored) -> tuple[Any, ...]:
-        fragment = item[0]
+    def key(place: int) -> tuple[Any, ...]:
+        fragment = fragments[place]
         node = fragment.uko_node
         known = (-fragment.relevance_score, -fragment.detail_depth, fragment.token_count, node)
         if nodes[node] == 1:
@@ -118,12 +120,12 @@ def _tied(equals: list[Scored], digests: Digests) -> list[Scored]:
 
 
 def _by_tier(
-    scored: Sequence[Scored], tier_priority: Sequence[Tier] | None
-) -> Iterable[list[Scored]]:
+    fragments: Sequence[ContextFragment], tier_priority: Sequence[Tier] | None
+) -> Iterable[list[int]]:
     if not tier_priority:
-        return [list(scored)]
-    served: dict[str, list[Scored]] = {tier: [] for tier in tier_priority}
-    rest: list[Scored] = []
-    for item in scored:
-        served.get(item[0].tier, rest).append(item)
+        return [list(range(len(fragments)))]
+    served: dict[str, list[int]] = {tier: [] for tier in tier_priority}
+    rest: list[int] = []
+    for place, fragment in enumerate(fragments):
+        served.get(fragment.tier, rest).append(place)
     return [*served.values(), rest]

@@ -19,7 +19,8 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.layout import header, render
 from acms_adapters.pipeline import BudgetPacker
-from acms_adapters.pipeline.budget_packer import Packing, pack
+from acms_adapters.pipeline.budget_packer import Packing
+from acms_adapters.pipeline.budget_packer import pack as pack_candidates
 from acms_adapters.pipeline.containment import PackedTexts, contains, passage
 from acms_adapters.pipeline.packing_rules import PackingRules
 from acms_adapters.pipeline.pricing import Pricing
@@ -91,6 +92,13 @@ def fragment(node: str, tokens: int, text: str | None = None, **fields: Any) -> 
 def ranked(*fragments: ContextFragment) -> list[tuple[ContextFragment, float]]:
     """Scores fall from one fragment to the next."""
     return [(f, 1 - place / 100) for place, f in enumerate(fragments)]
+
+
+def pack(
+    scored: Sequence[tuple[ContextFragment, float]], available: int, **options: Any
+) -> Packing:
+    fragments, scores = [f for f, _ in scored], [score for _, score in scored]
+    return pack_candidates(fragments, scores, available, **options)
 
 
 def nodes(fragments: Sequence[ContextFragment]) -> list[str]:
@@ -451,9 +459,9 @@ def test_an_index_of_many_texts_finds_what_comparing_each_would_find_f9(
     end = data.draw(st.integers(start, len(one)))
     text = data.draw(st.sampled_from([one[start:end], f"({one}) {other}"]))
     texts = [*texts[:10], *OTHERS, *texts[10:]]
-    packed = PackedTexts({"f"})
-    for number, content in enumerate(texts):
-        added = fragment(str(number), 1, content, resource="f")
+    fragments = {n: fragment(str(n), 1, text, resource="f") for n, text in enumerate(texts)}
+    packed = PackedTexts(fragments)
+    for number, added in fragments.items():
         packed.compare(added)
         packed.add(number, added)
     packed.remove(3, fragment("3", 1, texts[3], resource="f"))
