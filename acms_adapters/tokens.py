@@ -16,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ UNKNOWN_MODEL_FACTOR = 1.2
 """An unknown model is charged a fifth more than the fallback encoding says (ruling A6)."""
 
 _CACHE_ENTRIES = 8192
+_SHARED = 64  # counters
 _CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
 _lock = threading.Lock()
@@ -192,22 +193,19 @@ def _named(name: str, *, allow_download: bool) -> TokenCounter:
         )
         return EstimateCounter()
     if known:
-        return _shared(encoding)
+        return _shared(encoding, 1.0, encoding.name)
     _warn_once(
         f"unknown model {name!r}: counting with {DEFAULT_ENCODING} x {UNKNOWN_MODEL_FACTOR}, "
         "which is inexact; pass the model's own tokenizer for exact counts"
     )
     label = f"{DEFAULT_ENCODING} x {UNKNOWN_MODEL_FACTOR} for {name}"
-    return EncodingCounter(encoding, factor=UNKNOWN_MODEL_FACTOR, name=label)
+    return _shared(encoding, UNKNOWN_MODEL_FACTOR, label)
 
 
-_counters: dict[str, EncodingCounter] = {}
-
-
-def _shared(encoding: tiktoken.Encoding) -> EncodingCounter:
-    # one counter for each encoding, so that its cache serves every pipeline of the process
-    with _lock:
-        return _counters.setdefault(encoding.name, EncodingCounter(encoding))
+@lru_cache(maxsize=_SHARED)
+def _shared(encoding: tiktoken.Encoding, factor: float, name: str) -> EncodingCounter:
+    # one counter for each, so that its cache serves every call and every pipeline of the process
+    return EncodingCounter(encoding, factor=factor, name=name)
 
 
 def _encoding_of(name: str) -> str | None:

@@ -45,7 +45,7 @@ BUNDLE = Path(str(CORE and CORE.origin)).parent / "_static" / "tiktoken_cache"
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A process that has loaded no vocabulary, has none in its cache and no LlamaIndex."""
     monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    monkeypatch.setattr(tokens, "_counters", {})
+    tokens._shared.cache_clear()
     monkeypatch.setattr(tokens, "_warned", set())
     monkeypatch.setitem(sys.modules, "llama_index", None)
     cache = tmp_path / "cache"
@@ -92,6 +92,10 @@ class TestEncodings:
     )
     def test_a_known_model_counts_by_its_encoding(self, model: str, encoding: str) -> None:
         assert token_counter(model) is token_counter(encoding)
+
+    def test_an_unknown_model_is_counted_by_one_counter_too(self) -> None:
+        assert token_counter("claude-sonnet-9") is token_counter("claude-sonnet-9")
+        assert token_counter("claude-sonnet-9") is not token_counter("claude-opus-9")
 
     def test_special_tokens_are_plain_text(self) -> None:
         text = "<|endoftext|> and <|im_start|>"
