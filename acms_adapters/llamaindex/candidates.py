@@ -14,6 +14,7 @@ from acms_adapters.llamaindex.nodes import Wording, related, relevances, resourc
 from acms_adapters.models import ContextFragment, FragmentProvenance
 from acms_adapters.models.base import repair_text
 from acms_adapters.models.fragment import MAX_CONTENT_CHARS, content_hash
+from acms_adapters.pipeline.reranking import Passage, heading_of, rerank
 from acms_adapters.protocols import TokenCounter
 
 CREATED = datetime.fromtimestamp(
@@ -59,12 +60,14 @@ class Candidates:
         nodes: Sequence[NodeWithScore],
         counter: TokenCounter,
         *,
+        query: str = "",
         window_key: str | None,
         counts_media: bool,
     ) -> Candidates:
         """Read nodes.
 
         Args:
+            query: The question that ranks them beside their scores; empty for the scores alone.
             window_key: Metadata key of the text around a sentence.
             counts_media: Whether images, sound and video cost anything.
         """
@@ -78,7 +81,8 @@ class Candidates:
         }
         counter = MediaCounter(counter, prices) if prices else counter
         wordings = [Wording.of(node, window_key=window_key) for node in plain]
-        fragments = _fragments(nodes, wordings, marks, counter)
+        ranked = rerank(query, [*map(_passage, wordings)], relevances(nodes))
+        fragments = _fragments(nodes, wordings, marks, ranked, counter)
         holders = _holders(plain)
         return cls(
             [
@@ -113,13 +117,14 @@ def _fragments(
     nodes: Sequence[NodeWithScore],
     wordings: Sequence[Wording],
     marks: Sequence[str],
+    ranked: Sequence[float],
     counter: TokenCounter,
 ) -> list[ContextFragment]:
     fragments = []
     origins = list(resources([scored.node for scored in nodes]))
     sources = {name: FragmentProvenance(resource_uri=name) for name in {*origins}}
     texts: dict[str, str] = {}
-    columns = zip(nodes, wordings, marks, relevances(nodes), origins, strict=True)
+    columns = zip(nodes, wordings, marks, ranked, origins, strict=True)
     for at, (scored, wording, sign, relevance, resource) in enumerate(columns):
         text = wording.full + sign
         uri = repair_text(scored.node.node_id) or f"node:{at}"
@@ -139,6 +144,12 @@ def _fragments(
             )
         )
     return fragments
+
+
+def _passage(wording: Wording) -> Passage:
+    """What ranks a node; metadata that are read before its content are a part of its heading."""
+    heading = heading_of(wording.content)
+    return Passage(wording.full, f"{wording.before}\n{heading}" if wording.before else heading)
 
 
 def _holders(nodes: Sequence[BaseNode]) -> set[str]:

@@ -24,6 +24,7 @@ from acms_adapters.tokens import DEFAULT_ENCODING, token_counter
 dispatcher = get_dispatcher(__name__)
 
 Order = Literal["as-given", "relevance", "edges"]
+Ranking = Literal["question", "given"]
 
 
 class ACMSNodePostprocessor(BaseNodePostprocessor):
@@ -39,8 +40,11 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
         reserved_tokens: Tokens of those kept for other text.
         tokenizer: Name of the encoding or model to count by. Anything that `token_counter` reads
             may be given, but only its name is serialised.
-        order: ``as-given`` keeps the order of the input; ``relevance`` puts the best first;
-            ``edges`` puts the best at both ends.
+        ranking: Which nodes are read. ``question``: the best by the order of their scores and,
+            beside it, by what their texts say about the question; ``given``: by their scores
+            alone, for nodes that a reranker has rated.
+        order: How they are put. ``as-given`` keeps the order of the input; ``relevance`` puts the
+            best first; ``edges`` puts the best at both ends.
         depth_fallback_steps: Depths tried for a node that does not fit, deepest first; depth d
             keeps about d + 1 tenths of it. Empty: nodes are kept whole or not at all.
         min_fragment_tokens: Tokens below which a shortened node is not worth reading.
@@ -55,6 +59,7 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
     max_tokens: int = Field(gt=0)
     reserved_tokens: int = Field(default=0, ge=0)
     tokenizer: str = DEFAULT_ENCODING
+    ranking: Ranking = "question"
     order: Order = "as-given"
     depth_fallback_steps: tuple[int, ...] = DEPTH_FALLBACK_STEPS
     min_fragment_tokens: int = Field(default=32, ge=0)
@@ -97,11 +102,15 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
         counter = self._counter
         if counter is None or counter.name != self.tokenizer:  # the name was assigned anew
             counter = token_counter(self.tokenizer)
+        asked = (query.query_str if isinstance(query, QueryBundle) else query) or ""
         candidates = Candidates.of(
-            nodes, counter, window_key=self.window_key, counts_media=self.count_media
+            nodes,
+            counter,
+            query=asked if self.ranking == "question" else "",
+            window_key=self.window_key,
+            counts_media=self.count_media,
         )
-        asked = query.query_str if isinstance(query, QueryBundle) else query
-        return pack_nodes(candidates, self._budget(), self._config(), query=asked or "")
+        return pack_nodes(candidates, self._budget(), self._config(), query=asked)
 
     def _budget(self) -> ContextBudget:
         return ContextBudget(max_tokens=self.max_tokens, reserved_tokens=self.reserved_tokens)
@@ -111,8 +120,7 @@ class ACMSNodePostprocessor(BaseNodePostprocessor):
             order=self.order,
             depth_fallback_steps=self.depth_fallback_steps,
             min_fragment_tokens=self.min_fragment_tokens,
-            # so that never less of the nodes is read than a cut of the list would leave
-            fallback_last=True,
+            fallback_last=True,  # whole nodes hold more evidence than more shortened ones
         )
 
     def _postprocess_nodes(

@@ -54,6 +54,12 @@ def scored(*texts: str, scores: list[float | None] | None = None) -> list[NodeWi
     ]
 
 
+def dull() -> list[NodeWithScore]:
+    """A list that says nothing of anything."""
+    texts, scores = ["Nothing of note. " * 10] * 20, [1 / (60 + place) for place in range(20)]
+    return scored(*texts, scores=[*scores])
+
+
 def read(nodes: list[NodeWithScore]) -> str:
     return "\n\n".join(node.node.get_content(MetadataMode.LLM) for node in nodes)
 
@@ -74,6 +80,36 @@ def test_what_does_not_fit_is_passed_over_and_smaller_ones_still_come_f3(fit: Fi
     nodes = scored("a " * 900, "b " * 50, "c " * 50, scores=[0.9, 0.8, 0.7])
     kept = fit(ACMSNodePostprocessor(max_tokens=120), nodes)
     assert [node.node.node_id for node in kept] == ["n1", "n2"]
+
+
+def test_what_answers_the_question_is_read_before_what_stands_a_little_higher(fit: Fit) -> None:
+    nodes = dull()
+    nodes[8].node.set_content("Barns are painted red with iron oxide. " * 5)
+    asked = {"nodes": nodes, "query_str": "Why are barns painted red?"}
+    kept = fit(ACMSNodePostprocessor(max_tokens=150), **asked)
+    assert [one.node.node_id for one in kept] == ["n0", "n1", "n8"]
+    by_scores = [
+        fit(ACMSNodePostprocessor(max_tokens=150, ranking="given"), **asked),
+        fit(ACMSNodePostprocessor(max_tokens=150), nodes),
+    ]
+    for kept in by_scores:
+        assert [one.node.node_id for one in kept] == ["n0", "n1", "n2"]
+
+
+def test_metadata_tell_what_a_node_is_about(fit: Fit) -> None:
+    nodes = dull()
+    nodes[8].node.metadata["title"] = "Red barns"
+    kept = fit(ACMSNodePostprocessor(max_tokens=170), nodes, query_str="Why are barns red?")
+    assert "n8" in [one.node.node_id for one in kept]
+
+
+def test_relevance_is_that_by_which_nodes_were_chosen_a5() -> None:
+    nodes = dull()
+    nodes[8].node.set_content("Barns are painted red with iron oxide. " * 5)
+    payload = ACMSNodePostprocessor(max_tokens=170).explain(nodes, "Why are barns painted red?")
+    least = min(fragment.relevance_score for fragment in payload.fragments)
+    assert len(payload.ledger.entries) == 17
+    assert all(entry.relevance_score < least for entry in payload.ledger.entries)
 
 
 def test_metadata_that_the_model_reads_counts_and_the_rest_does_not_a2(fit: Fit) -> None:
