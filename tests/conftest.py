@@ -1,8 +1,10 @@
 """What holds for every test: no network, no access to the user's own folders, bounded examples."""
 
+import asyncio
 import os
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -76,3 +78,23 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
             patch.setenv(name, "false")
         yield
+
+
+@pytest.fixture
+def never() -> Iterator[threading.Event]:
+    """An event that is not set before the test is over; then hanging threads end."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture(params=["sync", "async"])
+def assemble(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Calls a pipeline in both of its ways."""
+
+    def call(pipeline: Any, *args: Any, **options: Any) -> Any:
+        if request.param == "sync":
+            return pipeline.assemble(*args, **options)
+        return asyncio.run(pipeline.aassemble(*args, **options))
+
+    return call

@@ -4,27 +4,9 @@ from __future__ import annotations
 
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-@pytest.fixture
-def output(
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> str:
-    """What an example prints that is run as a script without any key."""
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ACMS_EXAMPLE_MODEL"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    monkeypatch.delitem(sys.modules, "llamaindex_model", raising=False)
-    runpy.run_path(str(EXAMPLES / f"{request.param}.py"), run_name="__main__")
-    return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("output", ["llamaindex_query_engine"], indirect=True)
@@ -55,9 +37,11 @@ def test_sub_agents_are_handed_less_than_the_parent_knows(output: str) -> None:
     assert "Sessions live in Redis" in output.splitlines()[-1]
 
 
-def test_with_a_key_the_examples_use_a_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_key_the_examples_use_a_real_model(
+    monkeypatch: pytest.MonkeyPatch, examples: Path
+) -> None:
     pytest.importorskip("llama_index.llms.anthropic")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
-    made = runpy.run_path(str(EXAMPLES / "llamaindex_model.py"))["language_model"]("a line")
+    made = runpy.run_path(str(examples / "llamaindex_model.py"))["language_model"]("a line")
     assert type(made).__name__ == "Anthropic"

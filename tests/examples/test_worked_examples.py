@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import re
-import runpy
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("chromadb")
 pytest.importorskip("wordllama")
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-@pytest.fixture
-def output(
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> str:
-    """What an example prints that is run as a script."""
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    monkeypatch.delitem(sys.modules, "worked_code_base", raising=False)
-    runpy.run_path(str(EXAMPLES / f"worked_{request.param}.py"), run_name="__main__")
-    return capsys.readouterr().out
 
 
 def parts(output: str) -> dict[str, str]:
@@ -47,7 +29,7 @@ def lines(part: str) -> list[tuple[int, str, str]]:
     return [(int(depth), kind, node) for depth, kind, node in found]
 
 
-@pytest.mark.parametrize("output", ["feature"], indirect=True)
+@pytest.mark.parametrize("output", ["worked_feature"], indirect=True)
 def test_a_new_feature_is_given_its_files_and_what_was_decided_of_them(output: str) -> None:
     """E4-feature."""
     shown = parts(output)
@@ -63,7 +45,7 @@ def test_a_new_feature_is_given_its_files_and_what_was_decided_of_them(output: s
     assert re.search(r"Implement async I/O, reads context [0-9a-f]{64}$", output, re.MULTILINE)
 
 
-@pytest.mark.parametrize("output", ["slow_query"], indirect=True)
+@pytest.mark.parametrize("output", ["worked_slow_query"], indirect=True)
 def test_a_slow_query_leads_to_decisions_of_the_last_thirty_days_and_their_code(
     output: str,
 ) -> None:
@@ -80,7 +62,7 @@ def test_a_slow_query_leads_to_decisions_of_the_last_thirty_days_and_their_code(
     assert len(lines(analysed)) == 5
 
 
-@pytest.mark.parametrize("output", ["code_review"], indirect=True)
+@pytest.mark.parametrize("output", ["worked_code_review"], indirect=True)
 def test_a_review_is_given_the_changed_files_their_decisions_and_tests(output: str) -> None:
     """E4-review."""
     shown = parts(output)
@@ -102,7 +84,7 @@ def test_a_review_is_given_the_changed_files_their_decisions_and_tests(output: s
     assert related["code"] >= 3
 
 
-@pytest.mark.parametrize("output", ["plan_hierarchy"], indirect=True)
+@pytest.mark.parametrize("output", ["worked_plan_hierarchy"], indirect=True)
 def test_subplans_read_their_own_part_and_a_skeleton_of_their_parents(output: str) -> None:
     """E4-plans."""
     shown = parts(output)

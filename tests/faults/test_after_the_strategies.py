@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -38,23 +37,6 @@ class Broken:
 
 def raising() -> Any:
     raise OSError("the disk is on fire")
-
-
-@pytest.fixture
-def never() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture(params=["sync", "async"])
-def assemble(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    def call(pipeline: ACMSPipeline, *args: Any, **options: Any) -> Any:
-        if request.param == "sync":
-            return pipeline.assemble(*args, **options)
-        return asyncio.run(pipeline.aassemble(*args, **options))
-
-    return call
 
 
 def texts(payload: ContextPayload) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -96,26 +95,6 @@ BROKEN = {
     "graph": BrokenGraph,
     "temporal": BrokenTemporal,
 }
-
-
-@pytest.fixture
-def never() -> Iterator[threading.Event]:
-    """Set when the test is over; then what hangs ends."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture(params=["sync", "async"])
-def assemble(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Calls a pipeline in both of its ways."""
-
-    def call(pipeline: ACMSPipeline, *args: Any, **options: Any) -> Any:
-        if request.param == "sync":
-            return pipeline.assemble(*args, **options)
-        return asyncio.run(pipeline.aassemble(*args, **options))
-
-    return call
 
 
 def with_broken(behaviours: Mapping[str, Behaviour]) -> BackendSet:

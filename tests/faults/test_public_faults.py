@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
@@ -81,23 +81,6 @@ def fragments(texts: dict[str, str] = FACTS, **fields: Any) -> list[ContextFragm
 
 def documents(texts: dict[str, str]) -> list[Text]:
     return [Text(name, text, {"source": f"mem://{name}"}) for name, text in texts.items()]
-
-
-@pytest.fixture(params=["sync", "async"])
-def assemble(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    def call(pipeline: ACMSPipeline, *args: Any, **options: Any) -> Any:
-        if request.param == "sync":
-            return pipeline.assemble(*args, **options)
-        return asyncio.run(pipeline.aassemble(*args, **options))
-
-    return call
-
-
-@pytest.fixture
-def never() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 # --- counting and budgets

@@ -105,14 +105,6 @@ def stub() -> type[Stub]:
     return Stub
 
 
-@pytest.fixture
-def never() -> Iterator[threading.Event]:
-    """An event that is not set before the test is over; then hanging threads end."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
 @pytest.fixture(params=["sync", "async"])
 def execute(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Calls an executor in both of its ways."""

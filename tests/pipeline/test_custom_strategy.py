@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -102,16 +101,6 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     module.MyCustomStrategy = MyCustomStrategy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "my_package", package)
     monkeypatch.setitem(sys.modules, "my_package.strategies", module)
-
-
-@pytest.fixture(params=["sync", "async"])
-def assemble(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    def call(pipeline: ACMSPipeline, *args: Any, **options: Any) -> Any:
-        if request.param == "sync":
-            return pipeline.assemble(*args, **options)
-        return asyncio.run(pipeline.aassemble(*args, **options))
-
-    return call
 
 
 def fragment(name: str, relevance: float, **fields: Any) -> ContextFragment:
