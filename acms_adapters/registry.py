@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from acms_adapters.config import Settings
+from acms_adapters.config.schema import import_path
 from acms_adapters.errors import ConfigError, StrategyError, UnknownNameError
 from acms_adapters.models import StrategyFailure, StrategyOptions
 from acms_adapters.strategy_checks import check_strategy
@@ -263,10 +264,11 @@ def load(path: str) -> Any:
     """Import what a path such as ``package.module:Class`` names.
 
     Raises:
+        ValueError: It has another form.
         ImportError: There is no such module.
         AttributeError: The module has no such name.
     """
-    module, _, name = path.partition(":")
+    module, _, name = import_path(path).partition(":")
     return attrgetter(name)(importlib.import_module(module))
 
 

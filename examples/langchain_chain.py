@@ -1,7 +1,7 @@
 """LCEL: an ensemble brought down to a budget, and a child chain that inherits.
 
 Needs the extras `langchain` and `legacy` (for the ensemble). Runs offline with a scripted model;
-with OPENAI_API_KEY or ANTHROPIC_API_KEY set, with a real one.
+with OPENAI_API_KEY or ANTHROPIC_API_KEY set and the extra `agents` installed, with a real one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An agent that stays within its window: one line of middleware, several turns.
 
 Needs the extra `agents`. Runs offline with a scripted model; with OPENAI_API_KEY or
-ANTHROPIC_API_KEY set, with a real one.
+ANTHROPIC_API_KEY set and the model's LangChain package installed, with a real one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A research agent with two sub-agents, each handed a skeleton of what the parent knows.
 
 Needs the extra `agents`. Runs offline with scripted models; with OPENAI_API_KEY or
-ANTHROPIC_API_KEY set, with real ones.
+ANTHROPIC_API_KEY set and the model's LangChain package installed, with real ones.
 """
 
 from __future__ import annotations

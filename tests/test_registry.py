@@ -430,5 +430,12 @@ def test_strategies_given_by_code_need_not_fit_the_configurations_list() -> None
     assert [strategy.name for strategy in registry.enabled()] == ["plain"]
 
 
+@pytest.mark.parametrize("path", ["package.module.Class", "package.module:", ":Class", "Class", ""])
+def test_what_is_no_import_path_is_refused_with_the_form_of_one(path: str) -> None:
+    registry = StrategyRegistry(strategies=[])
+    with pytest.raises(ValueError, match=r"package\.module:Class', not "):
+        registry.register(None, path)
+
+
 def test_an_import_path_reaches_into_a_class() -> None:
     assert load("collections:OrderedDict.fromkeys")("a") == {"a": None}

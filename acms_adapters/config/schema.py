@@ -25,9 +25,14 @@ from acms_adapters.models.request import UniqueNames
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
-def _import_path(value: str) -> str:
+def import_path(value: str) -> str:
+    """The value, if it can be one.
+
+    Raises:
+        ValueError: It has another form.
+    """
     if not _IMPORT_PATH.fullmatch(value):
-        raise ValueError("an import path looks like 'package.module:Class'")
+        raise ValueError(f"an import path looks like 'package.module:Class', not {value!r}")
     return value
 
 
@@ -47,7 +52,7 @@ Count = Annotated[Whole, Field(ge=0)]
 Positive = Annotated[Whole, Field(ge=1)]
 Weight = Annotated[Number, Field(ge=0.0)]
 Level = Annotated[Whole, Field(ge=0, le=MAX_DEPTH)]
-ImportPath = Annotated[str, AfterValidator(_import_path)]
+ImportPath = Annotated[str, AfterValidator(import_path)]
 Name = Annotated[str, Field(min_length=1)]
 
 
