@@ -14,6 +14,7 @@ from acms_adapters.backends.chroma.guard import Guard
 from acms_adapters.backends.chroma.opening import (
     Connection,
     Place,
+    check_fork,
     connect,
     create,
     fetch,
@@ -147,6 +148,7 @@ class Access:
     def _opened(self) -> Connection:
         if self._connection is None:
             raise BackendError(f"{self.place} was closed: make a new backend")
+        check_fork(self.place)
         return self._connection
 
     def _renew(self) -> Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 import threading
 import uuid
 import weakref
@@ -15,7 +17,7 @@ from acms_adapters.backends.chroma.failures import DamagedVectorsError, is_damag
 from acms_adapters.backends.chroma.files import check_files
 from acms_adapters.backends.chroma.record import CollectionRecord
 from acms_adapters.backends.chroma.table import BATCH, Table
-from acms_adapters.errors import MissingExtraError, RequestError, StoreError
+from acms_adapters.errors import BackendError, MissingExtraError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -27,6 +29,8 @@ HNSW: dict[str, Any] = {"space": "cosine"}
 """Settings of a new collection's index."""
 
 _openings = itertools.count(1)
+_engine_processes: set[int] = set()
+"""The process whose threads Chroma's engine uses, which are one crew for all clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +84,8 @@ class Connection:
         self._lock = threading.Lock()
         self._users = 0
         self._retired = False
-        self._close = weakref.finalize(self, _close_quietly, client if owned else None)
+        mine = client if owned else None
+        self._close = weakref.finalize(self, _close_quietly, mine, os.getpid())
 
     def take(self) -> None:
         """Keep it open until `release`."""
@@ -104,8 +109,28 @@ class Connection:
             self._close()
 
 
-def _close_quietly(client: Any) -> None:
-    if client is not None:
+def check_fork(place: Place) -> None:
+    """Say at once what would wait for ever.
+
+    Raises:
+        BackendError: This process was forked off one in which an engine ran.
+    """
+    if place.folder is None:
+        return
+    if not _engine_processes:
+        _engine_processes.add(os.getpid())
+    if os.getpid() not in _engine_processes:
+        raise BackendError(
+            f"{place} cannot be used in a process forked off one that used Chroma: its engine's "
+            "threads stay behind. Start processes by 'spawn', or open stores only in the child"
+        )
+
+
+def _close_quietly(client: Any, process: int) -> None:
+    if process != os.getpid():
+        # a forked process would wait at its end for threads that are not there
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+    elif client is not None:
         with suppress(Exception):  # a server that is gone needs no farewell
             client.close()
 
@@ -128,6 +153,7 @@ def connect(place: Place) -> Connection:
         raise MissingExtraError(
             "keeping vectors in Chroma", extra="chroma", package="chromadb"
         ) from error
+    check_fork(place)
     settings = Settings(anonymized_telemetry=False)
     if place.folder is None:
         with translated(str(place)):
