@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from langchain.tools import ToolRuntime
 from langchain_core.documents import Document
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from acms_adapters.errors import RequestError
 from acms_adapters.langchain.retriever import ACMSRetriever
@@ -17,6 +17,14 @@ class Question(BaseModel):
     """What the model passes to the tool."""
 
     query: str = Field(description="What to look for, in words.")
+
+    @field_validator("query")
+    @classmethod
+    def _says_something(cls, query: str) -> str:
+        # what is refused here the agent tells its model, which asks again; an error ends the run
+        if not query.strip():
+            raise ValueError(f"the question is empty: {query!r}; ask something")
+        return query
 
 
 def retriever_tool(

@@ -121,6 +121,17 @@ def test_the_model_is_told_when_nothing_was_found_and_never_sees_the_runtime() -
     assert list(tool.tool_call_schema.model_json_schema()["properties"]) == ["query"]
 
 
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_a_model_that_asks_for_nothing_is_told_so_and_may_ask_again(
+    query: str, retriever: ACMSRetriever, run: Callable[..., Any], scripted: Any
+) -> None:
+    tool = retriever_tool(retriever)
+    agent = create_agent(scripted([(tool.name, {"query": query})], "Nothing."), [tool])
+    told, answer = run(agent, {"messages": [HumanMessage("the owl?")]})["messages"][-2:]
+    assert "the question is empty" in told.text
+    assert answer.text == "Nothing."
+
+
 def test_the_retrieval_is_a_run_below_that_of_the_tool(
     retriever: ACMSRetriever, run: Callable[..., Any], listener: Any
 ) -> None:
