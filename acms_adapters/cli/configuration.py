@@ -83,9 +83,10 @@ def set_context(
     values = {key: value for key, value in given.items() if value is not None}
     if not values:
         raise RequestError("nothing to set: name a setting, such as --skeleton-ratio 0.5")
-    registry = StrategyRegistry(settings(trust=trust), adapt=SpecStrategyAdapter.bridge)
-    for name in (*values.get("enabled", ()), *filter(None, [default_strategy])):
-        registry.get(name)
+    if named := [*values.get("enabled", ()), *filter(None, [default_strategy])]:
+        registry = StrategyRegistry(settings(trust=trust), adapt=SpecStrategyAdapter.bridge)
+        for name in named:
+            registry.get(name)
     stderr.print(f"wrote {set_project(Path.cwd(), values)}")
     if json:
         print_json(values)

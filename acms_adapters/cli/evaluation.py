@@ -62,6 +62,10 @@ def evaluate(
     from acms_adapters.evaluation.plot import plot as draw
 
     budgets = _budgets(budget)
+    # a long run should not end with a file that cannot be written
+    for file in filter(None, (json, plot)):
+        if not file.parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {str(file.parent)!r} for {file.name!r}")
     if plot is not None:
         check_plot(plot)
     result = evaluation.evaluate(

@@ -164,7 +164,7 @@ def _objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, line.rstrip("\n")

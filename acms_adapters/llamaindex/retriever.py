@@ -84,7 +84,7 @@ class ACMSRetriever(BaseRetriever):
         ContextRequest(**self.request)
         self.pipeline = pipeline
         self.docstore = docstore
-        self._narrowed = filtered(pipeline, filters)
+        self.filters = filters
 
     @classmethod
     def from_nodes(
@@ -124,15 +124,19 @@ class ACMSRetriever(BaseRetriever):
             query: The question.
             **options: More fields of `ContextRequest` for this call.
         """
-        return self._narrowed.assemble(self._asked(query, options), **self._limits())
+        return self._narrowed().assemble(self._asked(query, options), **self._limits())
 
     async def aassemble(self, query: str | QueryBundle, **options: Any) -> ContextPayload:
         """The same as `assemble`, without blocking the event loop."""
-        return await self._narrowed.aassemble(self._asked(query, options), **self._limits())
+        return await self._narrowed().aassemble(self._asked(query, options), **self._limits())
 
     def _asked(self, query: str | QueryBundle, options: Mapping[str, Any]) -> ContextRequest:
         question = query.query_str if isinstance(query, QueryBundle) else query
         return ContextRequest(**{"query": question, **self.request, **options})
+
+    def _narrowed(self) -> ACMSPipeline:
+        # at each call, so that strategies that were registered meanwhile count
+        return filtered(self.pipeline, self.filters)
 
     def _limits(self) -> dict[str, Any]:
         return {"budget": self.budget, "max_fragments": self.top_k, "layout": "bare"}

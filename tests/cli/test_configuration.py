@@ -79,6 +79,15 @@ def test_a_setting_that_cannot_be_is_refused_and_nothing_is_written(
     assert not (project / ".acms" / "config.toml").exists()
 
 
+def test_a_value_that_cannot_be_is_mended_by_setting_it(project: Path) -> None:
+    file = project / ".acms" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("[context]\nmax_tokens = -1\n")
+    assert run(["project", "context", "list"]) == 2
+    assert run(["project", "context", "set", "--max-tokens", "9000"]) == 0
+    assert run(["project", "context", "list"]) == 0
+
+
 def test_a_cloned_repository_runs_no_code_without_trust_c2(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,7 +95,7 @@ def test_a_cloned_repository_runs_no_code_without_trust_c2(
     (project / ".acms" / "config.toml").write_text(
         '[context.strategies.custom]\n"evil" = "evil_module:Evil"\n'
     )
-    for command in (["strategies"], ["project", "context", "set", "--profile", "spec"]):
+    for command in (["strategies"], ["project", "context", "set", "--strategy", "arce"]):
         assert run(command) == 2
         assert "--trust" in capsys.readouterr().err
 

@@ -90,6 +90,8 @@ def test_options_win_over_the_project_s_file(stones: str) -> None:
         (["stones", "--plot", "r.gif"], "a plot is written as .png or .svg"),
         (["stones", "--strategies", "nonsense"], "nonsense"),
         (["stones", "--split", "half"], "half"),
+        (["stones", "--json", "nowhere/figures.json"], "no folder 'nowhere'"),
+        (["stones", "--plot", "nowhere/figures.png"], "no folder 'nowhere'"),
     ],
 )
 def test_wrong_use_is_told_in_words_with_exit_code_2(

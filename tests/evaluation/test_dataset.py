@@ -125,3 +125,11 @@ def test_a_line_separator_inside_a_text_ends_no_line(write_set) -> None:
     with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"_id": "x", "text": "one\u2028two"}\n')
     assert read_dataset(folder).passages[-1].text == "one\u2028two"
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_file(write_set) -> None:
+    folder = write_set()
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv"):
+        file = folder / name
+        file.write_text(file.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert len(read_dataset(folder).passages) == 4

@@ -206,6 +206,13 @@ def test_filters_of_one_retriever_are_not_those_of_another() -> None:
     assert len(whole.retrieve("remark")) > 1
 
 
+def test_a_filter_holds_for_the_pipeline_that_a_retriever_has_now(retrieve: Retrieve) -> None:
+    narrow = of(manual(3), filters=MetadataFilters(filters=[one("page", 3)]))
+    assert names(retrieve(narrow, "remark")) == set()
+    narrow.pipeline = of(manual()).pipeline
+    assert names(retrieve(narrow, "remark")) == {3}
+
+
 def test_it_serves_a_query_engine(retrieve: Retrieve) -> None:
     engine = RetrieverQueryEngine(
         retriever=of(manual(), max_tokens=300),
