@@ -8,7 +8,7 @@ import pytest
 from chromadb.api.models.Collection import Collection
 
 from acms_adapters.backends.chroma import ChromaVectorBackend, crowds
-from acms_adapters.backends.vectors import MemoryVectorBackend
+from acms_adapters.backends.vectors import MemoryVectorBackend, scan
 from acms_adapters.backends.vectors.records import unit
 from acms_adapters.backends.vectors.scan import Scan, has_equals
 
@@ -56,9 +56,46 @@ def test_without_comparing_all_the_graph_loses_some(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once Chroma loses none, comparing can go."""
-    monkeypatch.setattr(crowds, "LARGEST", OTHERS)
+    monkeypatch.setattr(crowds, "SMALL", OTHERS)
+    monkeypatch.setattr(crowds, "TIED", 2 * EQUAL)
     backend = ChromaVectorBackend(folder)
     assert lost(backend, step=4)
+    backend.close()
+
+
+def test_at_any_size_an_answer_that_is_tied_tells_of_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a collection of which a sample would tell too little."""
+    monkeypatch.setattr(crowds, "SMALL", OTHERS)
+    monkeypatch.setattr(scan, "_MOST_BYTES", 0)  # and too large for memory
+    backend = ChromaVectorBackend(folder)
+    near = unit((VECTORS[-1] + 0.1 * VECTORS[0]).astype(np.float32))
+    wanted = np.argsort(-(unit(VECTORS) @ near), kind="stable")[EQUAL]
+    hits = backend.similarity_search(near.tolist(), top_k=EQUAL + 1)
+    assert {hit.uko_node for hit in hits} == {*NODES[OTHERS:], NODES[wanted]}
+    assert lost(backend) == []
+    backend.close()
+
+
+@pytest.mark.slow
+def test_among_more_than_ten_thousand_they_are_found_and_what_lies_beside_them(
+    tmp_path: Path,
+) -> None:
+    backend, others = ChromaVectorBackend(tmp_path), 12_000
+    vectors = RANDOM.normal(size=(others + EQUAL, 48)).astype(np.float32)
+    vectors[others:] = vectors[others]
+    nodes = [f"n{number:05d}" for number in range(len(vectors))]
+    for part in np.array_split(RANDOM.permutation(len(nodes)), 12):
+        backend.upsert([nodes[row] for row in part], vectors[part])
+    hits = backend.similarity_search(vectors[-1].tolist(), top_k=EQUAL)
+    assert {hit.uko_node for hit in hits} == set(nodes[others:])
+    missing = [
+        nodes[row]
+        for row in range(0, others, 25)
+        if backend.similarity_search(vectors[row].tolist(), top_k=1)[0].uko_node != nodes[row]
+    ]
+    assert missing == []
     backend.close()
 
 
@@ -126,10 +163,27 @@ def test_rows_are_equal_if_float32_cannot_tell_them_apart() -> None:
     assert not has_equals(np.zeros((3, 4), dtype=np.float32))
 
 
+@pytest.mark.parametrize("most_bytes", [0, 2**25])
+def test_a_scan_of_pages_is_that_of_all_at_once(
+    monkeypatch: pytest.MonkeyPatch, most_bytes: int
+) -> None:
+    monkeypatch.setattr(scan, "_MOST_BYTES", most_bytes)
+    rows = unit(VECTORS[:50])
+    pages = [
+        (NODES[start : start + 7], rows[start : start + 7]) for start in (42, *range(0, 42, 7))
+    ]
+    paged = Scan.of_pages(NODES[:49], iter(pages), size=48)
+    whole = Scan.of(dict(zip(NODES[:49], rows, strict=False)))
+    assert paged.nodes == whole.nodes
+    assert np.allclose(paged.matrix, whole.matrix, atol=1e-6)
+    assert paged.nearest(rows[3], 5) == whole.nearest(rows[3], 5)
+    assert isinstance(paged.matrix, np.memmap) == (not most_bytes)
+
+
 def test_a_scan_chooses_among_some_and_breaks_ties_by_node() -> None:
     rows = np.asarray([[0, 2], [0, 1], [3, 0]], dtype=np.float32)
-    scan = Scan.of(dict(zip("bac", rows, strict=True)))
+    found = Scan.of(dict(zip("bac", rows, strict=True)))
     query = np.asarray([0, 1], dtype=np.float32)
-    assert scan.nearest(query, 9) == [("a", 1.0), ("b", 1.0), ("c", 0.0)]
-    assert scan.nearest(query, 1, among=["nobody", "c", "b"]) == [("b", 1.0)]
-    assert scan.nearest(query, 5, among=[]) == []
+    assert found.nearest(query, 9) == [("a", 1.0), ("b", 1.0), ("c", 0.0)]
+    assert found.nearest(query, 1, among=["nobody", "c", "b"]) == [("b", 1.0)]
+    assert found.nearest(query, 5, among=[]) == []

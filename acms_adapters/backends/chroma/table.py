@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acms_adapters.backends.chroma.crowds import Crowds
+from acms_adapters.backends.chroma.crowds import WIDTH, Crowds, is_tied
 from acms_adapters.backends.chroma.failures import DamagedVectorsError, translated
 from acms_adapters.backends.chroma.record import (
     CollectionRecord,
@@ -128,37 +128,52 @@ class Table:
             where: Chroma's condition.
             kept: Takes up what Chroma itself holds of the nodes.
         """
-        scan = self._scan()
-        if scan is not None:
-            return self._scanned(scan, query, size, where=where, kept=kept)
+        if self._is_crowded():
+            return self._exact(query, size, where=where, kept=kept)
         asked: Any = [query]
+        wide = size if self.crowds is None else max(size, WIDTH)
         with translated(self.place):
             found: Mapping[str, Any] = self.collection.query(
                 query_embeddings=asked,
-                n_results=size,
+                n_results=wide,
                 where=where,
                 include=self._include("distances", kept=kept),
             )
         page = {key: value[0] for key, value in found.items() if value and key != "included"}
         candidates = self._candidates(page, query, kept=kept)
         if len(candidates) < size and len(candidates) < min(size, self.count(where)):
-            # its graph loses nodes among equal vectors and behind conditions
+            # its graph loses nodes behind conditions
+            return self._one_by_one(query, size, where=where, kept=kept)
+        if self.crowds is not None and is_tied(candidates):
+            self.crowds.note(self.record)
             return self._exact(query, size, where=where, kept=kept)
-        return rank(candidates)
+        return rank(candidates)[:size]
 
-    def _scan(self) -> Scan | None:
-        """All vectors, where the graph could not be relied on and they are few enough."""
-        crowds, sample = self.crowds, self.record.sample
-        if crowds is None or not crowds.is_crowded(self.record, lambda: self.vectors(sample or ())):
-            return None
-        return crowds.scan(self.record, count=self.count(), read=self._read)
+    def _is_crowded(self) -> bool:
+        """Whether the graph cannot be relied on."""
+        crowds, sample = self.crowds, self.record.sample or ()
+        return crowds is not None and crowds.is_crowded(
+            self.record, lambda: self.vectors(sample), count=self.count
+        )
+
+    def _exact(
+        self,
+        query: Vector,
+        size: int,
+        *,
+        where: dict[str, Any] | None,
+        kept: dict[str, SearchHit] | None,
+    ) -> list[Candidate]:
+        if self.crowds is None or not self.record.stamp:
+            return self._one_by_one(query, size, where=where, kept=kept)
+        scan = self.crowds.scan(self.record, self._read)
+        return self._scanned(scan, query, size, where=where, kept=kept)
 
     def _read(self) -> Scan:
-        found: dict[str, Vector] = {}
-        for page in self._pages(["embeddings"]):
-            rows = np.asarray(page["embeddings"], dtype=np.float32)
-            found.update(zip(page["ids"], rows, strict=True))
-        return Scan.of(found)
+        nodes, size = self.nodes(), self.dimensions() or 0
+        starts = range(0, len(nodes), self.batch)
+        pages = (self.known_vectors(nodes[start : start + self.batch]) for start in starts)
+        return Scan.of_pages(nodes, pages, size=size)
 
     def _scanned(
         self,
@@ -183,7 +198,7 @@ class Table:
             _keep(page, kept)
         return [candidate for candidate in candidates if candidate[0] in kept]
 
-    def _exact(
+    def _one_by_one(
         self,
         query: Vector,
         size: int,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from acms_adapters.backends.vectors.search import Candidate
 
 _DIGITS = 6  # cosines of float32 vectors are no better
 _ALIKE = 1.0 - 1e-6
+_MOST_BYTES = 2**25  # in memory: 32,768 vectors of 256 numbers
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,25 @@ class Scan:
         nodes = tuple(sorted(vectors))
         rows = [vectors[node] for node in nodes]
         return cls(nodes, unit(np.stack(rows)) if rows else np.zeros((0, 0), dtype=np.float32))
+
+    @classmethod
+    def of_pages(
+        cls, nodes: Iterable[str], pages: Iterable[tuple[Sequence[str], Vector]], *, size: int
+    ) -> Scan:
+        """Of rows of length 1 that come page by page; a node without one is near to nothing.
+
+        Many are kept in a file that goes with the scan, of which the system holds in memory what
+        it has room for.
+
+        Args:
+            size: Length of a row.
+        """
+        names = tuple(sorted(nodes))
+        scan = cls(names, _room(len(names), size))
+        for some, rows in pages:
+            if some:
+                scan.matrix[[scan.rows[node] for node in some]] = rows
+        return scan
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -69,6 +90,13 @@ class Scan:
             wanted[[self.rows[node] for node in among if node in self.rows]] = True
             order = order[wanted[order]]
         return self.candidates(order[:size], cosines)
+
+
+def _room(rows: int, size: int) -> Vector:
+    if rows * size * 4 <= _MOST_BYTES:
+        return np.zeros((rows, size), dtype=np.float32)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, dtype=np.float32, mode="w+", shape=(rows, size))
 
 
 def has_equals(sample: Vector) -> bool:
