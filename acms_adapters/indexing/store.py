@@ -274,6 +274,10 @@ class ContextStore:
         """Close it."""
         self.close()
 
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        """The store itself, because what it opened is open once."""
+        return self
+
     def __repr__(self) -> str:
         """Where it is."""
         return f"ContextStore({str(self._folder) if self._folder else 'in memory'!r})"

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from acms_adapters.llamaindex.events import tell
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import ACMSPipeline
 from acms_adapters.pipeline.inherited import Inherited, inherited_alone
@@ -34,11 +35,14 @@ async def turn_context(
             return None
         counter = token_counter(fields["tokenizer"])
         asked = ContextRequest(**fields)
-        return await asyncio.to_thread(inherited_alone, inherited, tokens, counter, asked)
-    above = inherited.fields(tokens) if inherited is not None else {}
-    return await pipeline.aassemble(
-        ContextRequest(**{"query": question, **above, **fields}),
-        budget=tokens,
-        order="relevance",
-        on_failure="degrade",
-    )
+        payload = await asyncio.to_thread(inherited_alone, inherited, tokens, counter, asked)
+    else:
+        above = inherited.fields(tokens) if inherited is not None else {}
+        payload = await pipeline.aassemble(
+            ContextRequest(**{"query": question, **above, **fields}),
+            budget=tokens,
+            order="relevance",
+            on_failure="degrade",
+        )
+    tell(payload)
+    return payload

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Unpack, overload
+from typing import Any, Self, Unpack, overload
 
 from acms_adapters.backends.embedders import CharacterFrequencyEmbedder, as_embedder
 from acms_adapters.config import Settings
@@ -85,6 +85,10 @@ class ACMSPipeline:
             project_ratio=self.settings.skeleton_ratio,
             shares_by_tier=self.settings.allocator_strategy == "tier",
         )
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        """The pipeline itself, which has connections and threads of its own."""
+        return self
 
     def register_strategy(self, name: str, strategy: Any) -> None:
         """Add a strategy, of either protocol form (ruling S1), and enable it.
