@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from acms_adapters.backends.sqlite.kept import Kept
 from acms_adapters.backends.sqlite.schema import check_owner, prepare
 from acms_adapters.errors import BackendError, StoreError, StoreLockedError
 
@@ -61,6 +62,7 @@ class Database:
         self._turn = threading.RLock()  # in memory one thread at a time
         self._shared: _Handle | None = None
         self._closed = False
+        self._kept = Kept()
         with self._translated():
             first = self._open()
             if path is not None and not read_only:
@@ -91,6 +93,26 @@ class Database:
             finally:
                 handle.depth = 0
                 handle.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def looking(self) -> Iterator[tuple[sqlite3.Connection, Kept]]:
+        """What is known now, for one statement at most: nothing holds two of them together."""
+        with self._translated(), self._handle() as handle:
+            yield handle.connection, self.kept(handle.connection)
+
+    def kept(self, connection: sqlite3.Connection) -> Kept:
+        """What is known of the data that a connection sees, inside `reading` or for one look.
+
+        A thread that writes sees what nobody else may, so that there nothing is known.
+        """
+        handle = self._shared if self._path is None else getattr(self._local, "handle", None)
+        if handle is not None and handle.writing:
+            return Kept()
+        ((generation,),) = connection.execute("SELECT value FROM meta WHERE key = 'generation'")
+        kept = self._kept
+        if kept.generation != generation:
+            kept = self._kept = Kept(generation)
+        return kept
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

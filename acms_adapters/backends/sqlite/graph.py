@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from acms_adapters.backends.sqlite.database import Database
@@ -16,6 +17,7 @@ from acms_adapters.backends.sqlite.filters import (
 )
 from acms_adapters.backends.sqlite.hits import batches, load_hits
 from acms_adapters.backends.sqlite.hubs import find_hubs, hub_edges
+from acms_adapters.backends.sqlite.kept import Kept
 from acms_adapters.backends.sqlite.resolving import resolve_names
 from acms_adapters.backends.sqlite.schema import PAST, PRESENT
 from acms_adapters.backends.sqlite.sharing import shared_names
@@ -60,15 +62,19 @@ class SQLiteGraphBackend:
         if limit is not None and limit < 0:
             raise RequestError(f"limit must be >= 0 or None, not {limit!r}")
         uris = strings("nodes", nodes)
-        kinds = strings("relations", relations)
-        wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
-        found: dict[str, list[tuple[_Key, Edge]]] = {uri: [] for uri in uris}
+        kinds = tuple(strings("relations", relations))
         with self._database.reading() as connection:
-            for side in ("out", "in") if direction == "both" else (direction,):
-                for batch in batches(uris):
-                    for row in _rows(connection, batch, side, kinds, wanted, limit):
-                        found[row[0]].append(_keyed(side, *row))
-        return list(dict.fromkeys(edge for edges in found.values() for edge in _cut(edges, limit)))
+            # what lies in a scope is not kept: there may be any number of scopes
+            kept = Kept() if scope else self._database.kept(connection)
+            keys = {uri: (uri, direction, kinds, limit) for uri in uris}
+            found = {uri: edges for uri in uris if (edges := kept.edges.get(keys[uri])) is not None}
+            missing = [uri for uri in uris if uri not in found]
+            wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
+            read = _read(connection, missing, direction, kinds, wanted, limit)
+        kept.charge(0, sum(map(len, read.values())) + 2 * len(read))
+        kept.edges.update((keys[uri], edges) for uri, edges in read.items())
+        found |= read
+        return list(dict.fromkeys(edge for uri in uris for edge in found[uri]))
 
     def get(
         self,
@@ -83,7 +89,8 @@ class SQLiteGraphBackend:
             scope=scope, resource_types=resource_types, metadata_filter=metadata_filter
         )
         with self._database.reading() as connection:
-            return load_hits(connection, strings("nodes", nodes), wanted=wanted)
+            kept = self._database.kept(connection)
+            return load_hits(connection, strings("nodes", nodes), kept=kept, wanted=wanted)
 
     def resolve(
         self, text: str, *, limit: int = 10, scope: Sequence[str] | None = None
@@ -112,7 +119,26 @@ class SQLiteGraphBackend:
         """
         wanted = scope_condition(scope) & Condition(f"n.state = {PRESENT}")
         with self._database.reading() as connection:
-            return shared_names(connection, strings("nodes", nodes), wanted, limit=limit)
+            kept = Kept() if scope else self._database.kept(connection)
+            asked = strings("nodes", nodes)
+            return shared_names(connection, asked, wanted, limit=limit, kept=kept)
+
+
+def _read(
+    connection: sqlite3.Connection,
+    uris: Sequence[str],
+    direction: Direction,
+    relations: Sequence[str],
+    wanted: Condition,
+    limit: int | None,
+) -> dict[str, tuple[Edge, ...]]:
+    """The edges of each node, in order, at most so many."""
+    found: dict[str, list[tuple[_Key, Edge]]] = {uri: [] for uri in uris}
+    for side in ("out", "in") if direction == "both" else (direction,):
+        for batch in batches(uris):
+            for row in _rows(connection, batch, side, relations, wanted, limit):
+                found[row[0]].append(_keyed(side, *row))
+    return {uri: _cut(edges, limit) for uri, edges in found.items()}
 
 
 def _rows(
@@ -164,7 +190,7 @@ def _keyed(side: str, node: str, relation: str, other: str, place: int) -> tuple
     return (place, relation, side, other), Edge(source=source, target=target, relation=relation)
 
 
-def _cut(edges: Iterable[tuple[_Key, Edge]], limit: int | None) -> list[Edge]:
+def _cut(edges: Iterable[tuple[_Key, Edge]], limit: int | None) -> tuple[Edge, ...]:
     # a loop comes on its way out and on its way in
-    ordered = dict.fromkeys(edge for _, edge in sorted(edges, key=lambda item: item[0]))
-    return list(ordered)[:limit]
+    ordered = dict.fromkeys(edge for _, edge in sorted(edges, key=itemgetter(0)))
+    return tuple(ordered)[:limit]

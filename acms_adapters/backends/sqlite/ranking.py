@@ -68,37 +68,45 @@ class Corpus:
         return cls(sum(row[0] for row in found.values()), averages[False], averages[True])
 
 
-def score(
-    terms: Sequence[WeighedTerm],
-    corpus: Corpus,
-    *,
-    is_prose: bool,
-    lengths: Sequence[int],
-    text: str,
-) -> float:
-    """BM25F of a node.
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """The tokens of a node as they are scored.
 
-    Args:
+    Attributes:
         text: Its `FieldTokens.texts` by line.
-        lengths: Tokens by field.
+        fields: Those that hold tokens, with what an occurrence counts there.
+        saturation: See `FieldWeights`.
     """
-    here = [term for term in terms if term.pattern in text]
-    if not here:
-        return 0.0
-    kind, averages = (PROSE, corpus.prose) if is_prose else (CODE, corpus.code)
-    fields = [
-        (weight / (1.0 - b + b * length / average), field)
-        for weight, b, length, average, field in zip(
-            kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
+
+    text: str
+    fields: tuple[tuple[float, str], ...]
+    saturation: float
+
+    @classmethod
+    def of(cls, corpus: Corpus, *, is_prose: bool, lengths: Sequence[int], text: str) -> ScoredText:
+        """Weigh the fields of a node by their lengths."""
+        kind, averages = (PROSE, corpus.prose) if is_prose else (CODE, corpus.code)
+        fields = tuple(
+            (weight / (1.0 - b + b * length / average), field)
+            for weight, b, length, average, field in zip(
+                kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
+            )
+            if length
         )
-        if length
-    ]
+        return cls(text, fields, kind.saturation)
+
+
+def score(terms: Sequence[WeighedTerm], node: ScoredText) -> float:
+    """BM25F of a node."""
     total = 0.0
-    for term in here:
-        weighed = 0.0
-        for weight, field in fields:
-            weighed += weight * field.count(term.pattern)
-        total += term.idf * weighed / (weighed + kind.saturation)
+    text, fields, saturation = node.text, node.fields, node.saturation
+    for term in terms:
+        pattern = term.pattern
+        if pattern in text:
+            weighed = 0.0
+            for weight, field in fields:
+                weighed += weight * field.count(pattern)
+            total += term.idf * weighed / (weighed + saturation)
     return total
 
 

@@ -11,7 +11,8 @@ from acms_adapters.backends.sqlite.database import Database
 from acms_adapters.backends.sqlite.fields import CODE, FIELDS
 from acms_adapters.backends.sqlite.filters import Condition, condition, one_of
 from acms_adapters.backends.sqlite.hits import batches, load_hits
-from acms_adapters.backends.sqlite.ranking import Corpus, WeighedTerm, moments, score
+from acms_adapters.backends.sqlite.kept import Kept, Question
+from acms_adapters.backends.sqlite.ranking import Corpus, ScoredText, WeighedTerm, moments, score
 from acms_adapters.backends.sqlite.schema import PRESENT
 from acms_adapters.errors import RequestError
 from acms_adapters.models import SearchHit
@@ -22,6 +23,9 @@ POSTINGS = 10_000
 
 CANDIDATES = 200
 """Nodes that are scored exactly, or as many as are asked for."""
+
+MOST_SCORES = 5_000
+"""Scores of a question that are kept, for those who ask it again or rate nodes by it."""
 
 MOST_TERMS = 64
 """Terms of a question that count: its rarest."""
@@ -62,21 +66,17 @@ class SQLiteTextBackend:
         if not terms or not max_results:
             return []
         with self._database.reading() as connection:
-            corpus = _corpus(connection)
-            weighed = _weigh(connection, terms, corpus)
-            found = _score(
-                connection,
-                _candidates(connection, weighed, wanted, max_results),
-                weighed,
-                corpus,
-            )
+            kept = self._database.kept(connection)
+            corpus, asked = _corpus(connection, kept), _asked(connection, terms, kept)
+            chosen = _candidates(connection, asked.terms, wanted, max_results)
+            found = _scores(connection, chosen, asked, kept)
             best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:max_results]
             if not best:
                 return []
-            mean, deviation = moments(weighed, corpus)
+            mean, deviation = moments(asked.terms, corpus)
             scores = calibrate([raw for _, raw in best], mean=mean, deviation=deviation)
-            uris = [uri for uri, _ in best]
-            return load_hits(connection, uris, scores=dict(zip(uris, scores, strict=True)))
+            rated = {uri: score for (uri, _), score in zip(best, scores, strict=True)}
+            return load_hits(connection, list(rated), kept=kept, scores=rated)
 
     def rate(self, question: str, nodes: Sequence[str]) -> dict[str, float]:
         """Relevance of nodes as a search for `question` would give it, found by it or not."""
@@ -84,22 +84,31 @@ class SQLiteTextBackend:
         if not terms or not nodes:
             return {}
         with self._database.reading() as connection:
-            corpus = _corpus(connection)
-            weighed = _weigh(connection, terms, corpus)
-            if not weighed:
+            kept = self._database.kept(connection)
+            corpus, asked = _corpus(connection, kept), _asked(connection, terms, kept)
+            if not asked.terms:
                 return {}
-            raw: dict[str, float] = {}
-            for batch in batches(list(nodes)):
-                named = one_of("n.uri", batch)
-                raw |= _scored(connection, named, weighed, corpus)
-            mean, deviation = moments(weighed, corpus)
+            raw = {node: asked.raw[node] for node in nodes if node in asked.raw}
+            missing = [node for node in nodes if node not in raw]
+            raw |= _scores(connection, _numbers(connection, missing, kept), asked, kept)
+            mean, deviation = moments(asked.terms, corpus)
             scores = calibrate(list(raw.values()), mean=mean, deviation=deviation)
             return dict(zip(raw, scores, strict=True))
 
 
-def _corpus(connection: sqlite3.Connection) -> Corpus:
-    columns = ", ".join(FIELDS)
-    return Corpus.of(connection.execute(f"SELECT prose, nodes, {columns} FROM totals"))
+def _corpus(connection: sqlite3.Connection, kept: Kept) -> Corpus:
+    if kept.corpus is None:
+        columns = ", ".join(FIELDS)
+        rows = connection.execute(f"SELECT prose, nodes, {columns} FROM totals")
+        kept.corpus = Corpus.of(rows)
+    return kept.corpus
+
+
+def _asked(connection: sqlite3.Connection, terms: tuple[Term, ...], kept: Kept) -> Question:
+    known = kept.question(terms)
+    if known is not None:
+        return known
+    return kept.note(terms, Question(_weigh(connection, terms, _corpus(connection, kept))))
 
 
 def _weigh(
@@ -181,31 +190,54 @@ def _ranked(
     return [node for (node,) in rows]
 
 
-def _score(
-    connection: sqlite3.Connection,
-    nodes: Sequence[int],
-    terms: Sequence[WeighedTerm],
-    corpus: Corpus,
+def _numbers(connection: sqlite3.Connection, uris: Sequence[str], kept: Kept) -> list[int]:
+    """Numbers of those nodes that are searched."""
+    known = {uri: number for uri in uris if (number := kept.numbers.get(uri)) is not None}
+    for batch in batches([uri for uri in uris if uri not in known]):
+        named = one_of("n.uri", batch)
+        rows = connection.execute(
+            "SELECT n.uri, t.node FROM nodes n JOIN tokens t ON t.node = n.id"
+            f" WHERE {named.sql} AND n.state = {PRESENT}",
+            named.params,
+        )
+        known |= dict(rows.fetchall())
+    return [known[uri] for uri in uris if uri in known]
+
+
+def _scores(
+    connection: sqlite3.Connection, nodes: Sequence[int], asked: Question, kept: Kept
 ) -> dict[str, float]:
-    """Exact scores by URI."""
+    """Exact scores by URI, which the question keeps."""
+    texts = {node: held for node in nodes if (held := kept.tokens.get(node))}
+    missing = [node for node in nodes if node not in texts]
+    for batch in batches(missing):
+        texts |= _read_texts(connection, batch, kept)
     found: dict[str, float] = {}
-    for batch in batches(nodes):
-        found |= _scored(connection, one_of("t.node", batch), terms, corpus)
+    raw, terms = asked.raw, asked.terms
+    for node in nodes:
+        if node in texts:
+            uri, text = texts[node]
+            known = raw.get(uri)
+            found[uri] = score(terms, text) if known is None else known
+    if len(raw) + len(found) <= MOST_SCORES:
+        raw.update(found)
     return found
 
 
-def _scored(
-    connection: sqlite3.Connection,
-    chosen: Condition,
-    terms: Sequence[WeighedTerm],
-    corpus: Corpus,
-) -> dict[str, float]:
+def _read_texts(
+    connection: sqlite3.Connection, nodes: Sequence[int], kept: Kept
+) -> dict[int, tuple[str, ScoredText]]:
+    chosen, corpus = one_of("t.node", nodes), _corpus(connection, kept)
     rows = connection.execute(
-        f"SELECT n.uri, t.prose, {_LENGTHS}, t.text FROM tokens t JOIN nodes n ON n.id = t.node"
-        f" WHERE {chosen.sql} AND n.state = {PRESENT}",
+        f"SELECT t.node, n.uri, t.prose, {_LENGTHS}, t.text FROM tokens t"
+        f" JOIN nodes n ON n.id = t.node WHERE {chosen.sql} AND n.state = {PRESENT}",
         chosen.params,
     )
-    return {
-        uri: score(terms, corpus, is_prose=bool(prose), lengths=lengths, text=text)
-        for uri, prose, *lengths, text in rows
+    found = {
+        node: (uri, ScoredText.of(corpus, is_prose=bool(prose), lengths=lengths, text=text))
+        for node, uri, prose, *lengths, text in rows.fetchall()
     }
+    kept.charge(2 * sum(len(text.text) for _, text in found.values()), 3 * len(found))
+    kept.numbers.update((uri, node) for node, (uri, _) in found.items())
+    kept.tokens.update(found)
+    return found
