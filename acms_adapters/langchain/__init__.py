@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from acms_adapters.langchain.compressor import ACMSDocumentCompressor
     from acms_adapters.langchain.delegation import ACMSDelegationMiddleware, delegate_tool
     from acms_adapters.langchain.handoff import receipt_of
-    from acms_adapters.langchain.inherited import INHERITED_KEY
     from acms_adapters.langchain.memory import InheritedContext, inheriting
     from acms_adapters.langchain.middleware import ACMSContextMiddleware
     from acms_adapters.langchain.reranking import RerankingPipeline
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
     from acms_adapters.langchain.stores.vector import VectorStoreBackend
     from acms_adapters.langchain.tools import retriever_tool
     from acms_adapters.pipeline.handing_down import hand_down
+    from acms_adapters.pipeline.inherited import INHERITED_KEY
 
 _CORE = {
     "compressor": ("ACMSDocumentCompressor",),
-    "inherited": ("INHERITED_KEY",),
     "memory": ("InheritedContext", "inheriting"),
     "reranking": ("RerankingPipeline",),
     "retriever": ("ACMSRetriever",),
@@ -76,6 +75,7 @@ _load = lazy_names(
     __name__,
     {
         "acms_adapters.pipeline.handing_down": ("hand_down",),
+        "acms_adapters.pipeline.inherited": ("INHERITED_KEY",),
         **{f"{__name__}.{home}": names for home, names in {**_CORE, **_AGENTS}.items()},
     },
     extra="langchain",

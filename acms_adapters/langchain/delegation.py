@@ -19,10 +19,9 @@ from pydantic_core import to_jsonable_python
 
 from acms_adapters.errors import RequestError
 from acms_adapters.langchain.handoff import handed, receipt, told, with_receipt
-from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import ACMSState
 from acms_adapters.pipeline.handoff import Handoff
-from acms_adapters.pipeline.inherited import Inherited
+from acms_adapters.pipeline.inherited import INHERITED_KEY, Inherited
 from acms_adapters.protocols import BackendSet
 
 By = Literal["state", "message", "nothing"]

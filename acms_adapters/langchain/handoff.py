@@ -9,12 +9,11 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY
 from acms_adapters.models import ContextPayload, Plan, SkeletonMetadata
 from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.pipeline.handoff import Handoff
-from acms_adapters.pipeline.inherited import Inherited, load_json
+from acms_adapters.pipeline.inherited import INHERITED_KEY, Inherited, load_json
 
 RECEIPT_KEY = "acms_skeleton"
 """Key of a tool message's artifact for the receipt of a compression."""

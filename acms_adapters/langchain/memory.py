@@ -13,9 +13,9 @@ from langchain_core.runnables.config import ensure_config
 
 from acms_adapters.errors import BudgetError, RequestError
 from acms_adapters.langchain.fence import in_messages
-from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.models import ContextPayload
 from acms_adapters.pipeline.block import fit_block
+from acms_adapters.pipeline.inherited import INHERITED_KEY
 from acms_adapters.protocols import TokenCounter
 from acms_adapters.tokens import token_counter
 

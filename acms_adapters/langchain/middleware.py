@@ -11,7 +11,6 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.runnables.config import ensure_config
 
 from acms_adapters.errors import BudgetError, RequestError
-from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.langchain.injection import Injector, Placement
 from acms_adapters.langchain.state import CONTEXT_KEY, PLAN_KEY, ACMSState
 from acms_adapters.langchain.tracing import (
@@ -24,7 +23,7 @@ from acms_adapters.langchain.turns import Turn
 from acms_adapters.langchain.window import CountMessages
 from acms_adapters.models import ContextPayload, ContextRequest, Plan
 from acms_adapters.pipeline.block import fence_tokens
-from acms_adapters.pipeline.inherited import dump_payload, load_json
+from acms_adapters.pipeline.inherited import INHERITED_KEY, dump_payload, load_json
 from acms_adapters.protocols import TemporalBackend
 from acms_adapters.tokens import token_counter
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from acms_adapters.langchain.inherited import INHERITED_KEY
 from acms_adapters.models import ContextPayload, ContextRequest, Plan, PlanContext
 from acms_adapters.pipeline.fencing import without_blocks
-from acms_adapters.pipeline.inherited import Inherited, inherited_alone, load_json
+from acms_adapters.pipeline.inherited import INHERITED_KEY, Inherited, inherited_alone, load_json
 from acms_adapters.tokens import token_counter
 
 _TITLE_CHARS = 200

@@ -7,10 +7,8 @@ from typing import Any
 from acms_adapters.llamaindex.memory import ACMSMemoryBlock
 from acms_adapters.models import ContextPayload
 from acms_adapters.pipeline.handing_down import hand_down
-from acms_adapters.pipeline.inherited import Inherited, dump_payload, load_json
+from acms_adapters.pipeline.inherited import INHERITED_KEY, Inherited, dump_payload, load_json
 
-INHERITED_KEY = "acms_inherited"
-"""Key of a workflow's store: what each agent, by name, was handed down."""
 TURNS_KEY = "acms_turns"
 """Key of a workflow's store: the turn that each agent, by name, is in."""
 ACTIVE_KEY = "acms_active"

@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=FrozenModel)
 
+INHERITED_KEY = "acms_inherited"
+"""Key of an agent's state, a workflow's store or a chain's configuration for what a parent hands
+down."""
+
 _READ = {
     "fragments",
     "payload_id",
