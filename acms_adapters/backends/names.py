@@ -6,6 +6,7 @@ A name is a run of capitalised words, joined by `of` and its like (``University 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from acms_adapters.backends.analysis import fold, is_stop_word
 
@@ -20,13 +21,14 @@ _NAME = re.compile(
     rf"|\s+[A-Z]{_REST})*"
 )
 _SHORTEST = 4
+_ORDINARY = 100  # characters; longer runs are not remembered
 
 
 def names_in(text: str) -> tuple[str, ...]:
     """Names in a text, folded and in lower case, in the order they first come."""
     found: dict[str, None] = {}
     for run in _NAME.findall(fold(text)):
-        if name := _name(run):
+        if name := _known_name(run) if len(run) <= _ORDINARY else _name(run):
             found[name] = None
             if len(found) == MOST_NAMES:
                 break
@@ -39,3 +41,6 @@ def _name(run: str) -> str:
     start = next((at for at, word in enumerate(words) if not is_stop_word(word)), len(words))
     name = " ".join(words[start:])
     return name.lower() if len(name) >= _SHORTEST or " " in name else ""
+
+
+_known_name = lru_cache(maxsize=1 << 14)(_name)

@@ -14,6 +14,8 @@ SENTENCE_DEPTH = 4
 """Depth of a sentence whose full text is the window around it."""
 
 _DEPTHS = tuple(range(MAX_DEPTH))
+_MOST_SHORTENED = 8
+"""Nodes of which a part is looked for; what ranks below them is hardly worth reading in part."""
 
 
 @dataclass(eq=False)
@@ -57,6 +59,8 @@ class NodeDepths:
         wording = candidate.wording
         if wording.window is not None:
             return Rendering(uko_node=node, detail_depth=depth, content=wording.text)
+        if node not in self._shortenings and len(self._shortenings) >= _MOST_SHORTENED:
+            return None
         excerpt = self.excerpt(node, depth)
         if excerpt is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 
 from acms_adapters.backends.analysis import fold, query_terms, tokens
@@ -23,7 +23,7 @@ class Occurrences:
     def __init__(self, query: str) -> None:
         terms = query_terms(query)
         self._words = {term[0] for term in terms if len(term) == 1 and term[0].isascii()}
-        self._others = {"".join(term) for term in terms} - self._words
+        self._others = sorted({"".join(term) for term in terms} - self._words)
         self._pattern = _beginning_like(self._words) if self._words else None
         self._known: dict[str, tuple[str, ...]] = {}
 
@@ -31,23 +31,24 @@ class Occurrences:
         """Whether the question asks for anything."""
         return bool(self._words or self._others)
 
-    def within(self, text: str) -> Counter[str]:
+    def within(self, text: str) -> dict[str, int]:
         """How often each term stands in a text; those that do not are left out."""
         folded = fold(text)
-        found: Counter[str] = Counter()
+        found: dict[str, int] = {}
         if self._pattern is not None:
-            for run, times in Counter(self._pattern.findall(folded)).items():
+            for run in self._pattern.findall(folded):
                 for term in self._terms(run):
-                    found[term] += times
+                    found[term] = found.get(term, 0) + 1
         if self._others:
             plain = folded.casefold()
             found.update({term: n for term in self._others if (n := plain.count(term))})
         return found
 
     def _terms(self, run: str) -> tuple[str, ...]:
-        if run not in self._known:
-            self._known[run] = tuple(term for term in tokens(run) if term in self._words)
-        return self._known[run]
+        known = self._known.get(run)
+        if known is None:
+            known = self._known[run] = tuple(t for t in tokens(run) if t in self._words)
+        return known
 
 
 def _beginning_like(words: Iterable[str]) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ does not name. Each weight is for one standard deviation among the passages.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _STEEPNESS = 4  # the first of a list stands out from the second as 1 / 4 does f
 _K1, _B = 1.2, 0.75
 _HEADING_TIMES = 4  # a word of the heading counts so many times more than one further down
 _HEADING_CHARS = 100
+_MORE = re.compile(r"\S")
 
 _STARTS = 10
 _SHARPNESS = 0.5
@@ -33,7 +35,7 @@ _RETURN = 0.7
 _FLOOR = 1e-4
 _FEWEST_SHARERS, _MOST_SHARERS = 2, 20
 
-Words = Counter[str]
+Words = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class Passage:
 
 def heading_of(text: str) -> str:
     """The first line of a text, if it is short and more follows."""
-    first, _, rest = text.partition("\n")
-    return first.strip() if len(first) <= _HEADING_CHARS and rest.strip() else ""
+    end = text.find("\n", 0, _HEADING_CHARS + 1)
+    return text[:end].strip() if end >= 0 and _MORE.search(text, end) else ""
 
 
 def rerank(query: str, passages: Sequence[Passage], given: Sequence[float]) -> list[float]:
@@ -97,7 +99,7 @@ def _by_text(
 ) -> list[float]:
     """Deviations of BM25F over text and heading, which stands in the text as well."""
     both = [
-        {word: times + _HEADING_TIMES * heading[word] for word, times in text.items()}
+        {word: times + _HEADING_TIMES * heading.get(word, 0) for word, times in text.items()}
         for text, heading in zip(texts, headings, strict=True)
     ]
     lengths = [len(p.text) + _HEADING_TIMES * len(p.heading) for p in passages]
