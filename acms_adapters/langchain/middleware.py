@@ -17,7 +17,9 @@ from acms_adapters.langchain.tracing import (
     Assembles,
     aassemble_below,
     assemble_below,
+    atell,
     checked_pipeline,
+    tell,
 )
 from acms_adapters.langchain.turns import Turn
 from acms_adapters.langchain.window import CountMessages
@@ -119,6 +121,8 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
         turn = self._begun(state)
         if self._pipeline is None or turn.query is None:
             payload = turn.without_search(self._fields, self._tokens)
+            if payload is not None:
+                tell(ensure_config(), payload)
         else:
             request = turn.request(self._fields, self._tokens)
             payload = assemble_below(ensure_config(), self._pipeline, request, **self._options())
@@ -129,6 +133,8 @@ class ACMSContextMiddleware(AgentMiddleware[ACMSState, Any, Any]):
         turn = await asyncio.to_thread(self._begun, state)
         if self._pipeline is None or turn.query is None:
             payload = await asyncio.to_thread(turn.without_search, self._fields, self._tokens)
+            if payload is not None:
+                await atell(ensure_config(), payload)
         else:
             request = turn.request(self._fields, self._tokens)
             config = ensure_config()

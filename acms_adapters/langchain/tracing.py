@@ -79,6 +79,17 @@ async def aassemble_below(
     return payload
 
 
+def tell(config: RunnableConfig, payload: ContextPayload) -> None:
+    """Tell below `config` of a context for which nothing was searched."""
+    with set_config_context(config) as context:
+        context.run(dispatch_custom_event, ASSEMBLED, summary(payload))
+
+
+async def atell(config: RunnableConfig, payload: ContextPayload) -> None:
+    """The same as `tell`, without blocking the event loop."""
+    await adispatch_custom_event(ASSEMBLED, summary(payload), config=config)
+
+
 @contextmanager
 def nested(config: RunnableConfig) -> Iterator[Context]:
     """A context in which runs lie below those of `config`, and each strategy is such a run.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
-from acms_adapters.models import ContextPayload
+from acms_adapters.models import ContextFragment, ContextPayload
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.pipeline.fusion import FusionEngine
 from acms_adapters.pipeline.fusion_config import FusionConfig
 from acms_adapters.protocols import RenderingSource, TokenCounter
+
+logger = logging.getLogger(__name__)
 
 _TRIES = 8
 
@@ -47,19 +50,36 @@ def fit_block(
     engine = FusionEngine(FusionConfig(order="as-given"))
     over = charge(block) - tokens
     room = tokens - charge(fenced("", around=around))
+    kept: Sequence[ContextFragment] = payload.fragments
     for _ in range(_TRIES):
         if over <= 0:
+            _note(payload, kept, tokens)
             return block
         if room < 1:
-            return None
-        fused = engine.fuse(
+            break
+        kept = engine.fuse(
             payload.fragments, room, counter=counter, renderings=renderings, layout=payload.layout
-        )
-        text = render(fused.fragments, layout=payload.layout)
+        ).fragments
+        text = render(kept, layout=payload.layout)
         if not text:
-            return None
+            break
         block = fenced(text, around=around)
         over = charge(block) - tokens
         # marks on what imitates the fence are not known before the block is there
         room = min(room, counter.count(text)) - over
+    _note(payload, (), tokens)
     return None
+
+
+def _note(payload: ContextPayload, kept: Sequence[ContextFragment], tokens: int) -> None:
+    """Say what is not read, which the ledger of the payload cannot know."""
+    read = {fragment.uko_node for fragment in kept}
+    missing = [f.uko_node for f in payload.fragments if f.uko_node not in read]
+    if missing:
+        logger.info(
+            "only %d tokens are left for context, so %d of its %d fragments are not read: %s",
+            tokens,
+            len(missing),
+            len(payload.fragments),
+            ", ".join(missing),
+        )

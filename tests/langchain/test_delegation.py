@@ -141,6 +141,23 @@ def test_a_skeleton_by_ratio_takes_at_most_15_percent_of_the_childs_tokens_k4(
     assert "the owl" in skeleton
 
 
+def test_what_a_child_has_no_room_for_of_a_skeleton_is_told_where_the_child_runs_k4_a5(
+    run: Callable[..., Any], scripted: Any, listener: Any
+) -> None:
+    fragments = tuple(
+        ContextFragment(uko_node=f"n{n}", content=f"passage {n} " * 12) for n in range(6)
+    )
+    handed = Inherited(payload=hand_down(ContextPayload(fragments=fragments), ratio=0.0))
+    child = create_agent(
+        scripted("ok"), [], middleware=[ACMSContextMiddleware(max_tokens=800)], name="child"
+    )
+    run(child, {**ask(), INHERITED_KEY: handed.dump()}, config={"callbacks": [listener]})
+    ((name, told, _),) = listener.events
+    assert name == "acms.assembled"
+    assert 1 <= len(told["left_out"]) < 6
+    assert told["metrics"]["fragments_selected"] + len(told["left_out"]) == 6
+
+
 def test_a_child_with_context_of_its_own_reads_both_in_one_block_and_nothing_twice_k4(
     run: Callable[..., Any], animals: ContextStore, scripted: Any
 ) -> None:
