@@ -18,6 +18,7 @@ from acms_adapters.errors import BackendError
 from acms_adapters.evaluation.dataset import Dataset, Matrix
 from acms_adapters.evaluation.entries import entries_of, passage_of
 from acms_adapters.indexing import ContextStore, Progress
+from acms_adapters.indexing.progress import silent
 from acms_adapters.indexing.store import DATABASE
 from acms_adapters.indexing.vectors import AUTO, NodeVectors
 from acms_adapters.indexing.writing import Writer
@@ -101,7 +102,7 @@ def open_store(
         embedder: What `as_embedder` reads, for a set without vectors; ``auto`` for the best that
             is installed, None for no vectors.
     """
-    told: Progress = progress or (lambda stage, done, total: None)
+    told = progress or silent
     place = None if folder is None else Path(folder).expanduser() / _key(dataset)
     texts = SQLiteStore(None if place is None else place / DATABASE)
     try:

@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from acms_adapters.indexing.report import Progress
 
 
+def silent(stage: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
 @contextmanager
 def showing(progress: Progress | None) -> Iterator[Progress]:
     """What to tell the progress to: the caller's function, a bar on a terminal, or nobody.
@@ -22,7 +26,7 @@ def showing(progress: Progress | None) -> Iterator[Progress]:
         with _bar() as bar:
             yield bar
     else:
-        yield lambda stage, done, total: None
+        yield silent
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from acms_adapters.backends.sqlite import BUSY_TIMEOUT_SECONDS, SQLiteStore
@@ -265,12 +264,7 @@ class ContextStore:
         """Close it at the end of the block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 

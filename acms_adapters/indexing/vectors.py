@@ -13,6 +13,7 @@ from acms_adapters.backends.sqlite import Finding, SQLiteStore
 from acms_adapters.backends.vectors import VectorIndex
 from acms_adapters.errors import MissingExtraError
 from acms_adapters.indexing.embedding_text import embedded_text
+from acms_adapters.indexing.progress import silent
 from acms_adapters.indexing.report import Progress
 from acms_adapters.indexing.vector_place import (
     FollowingVectors,
@@ -80,7 +81,7 @@ class NodeVectors:
     def follow(self) -> None:
         """Take up what others wrote since the last update."""
         if self._texts.generation != self._followed:
-            self.update(lambda stage, done, total: None)
+            self.update(silent)
 
     def _update(self, progress: Progress, generation: int) -> None:
         # in this order another process's new vectors are never taken for those of gone nodes

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from acms_adapters.backends.sqlite.checking import Finding, check
@@ -240,12 +239,7 @@ class SQLiteStore:
         """Close it at the end of the block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 
