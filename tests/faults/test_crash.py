@@ -20,7 +20,6 @@ from acms_adapters.backends.chroma import ChromaVectorBackend
 from acms_adapters.indexing import ContextStore
 
 CHARACTERS = "character-frequency-v1"
-PATIENCE = 120.0
 
 # A process that has everything imported makes another one for each task. Small batches give many
 # commits, and Chroma's files are written often.
@@ -57,7 +56,8 @@ for line in sys.stdin:
 class Workers:
     """Does tasks in processes of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Any) -> None:
+        self._patience = patience
         self._root = subprocess.Popen(
             [sys.executable, "-u", "-c", WORKERS],
             stdin=subprocess.PIPE,
@@ -83,7 +83,7 @@ class Workers:
 
     def close(self) -> None:
         self._root.stdin.close()
-        self._root.wait(PATIENCE)
+        self._patience.until(self._has_ended, self._root.pid)
         self._root.stdout.close()
 
     def _say(self, line: str) -> None:
@@ -93,8 +93,15 @@ class Workers:
     def _ends_within(self, seconds: float) -> bool:
         return bool(select.select([self._root.stdout], [], [], seconds)[0])
 
+    def _has_ended(self, seconds: float) -> bool:
+        try:
+            self._root.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def _line(self) -> str:
-        assert self._ends_within(PATIENCE), "a process hangs"
+        self._patience.until(self._ends_within, self._root.pid)
         line = b""
         while not line.endswith(b"\n"):  # not buffered, so that `select` sees what waits
             one = os.read(self._root.stdout.fileno(), 1)
@@ -104,8 +111,8 @@ class Workers:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    workers = Workers()
+def workers(patience: Any) -> Iterator[Workers]:
+    workers = Workers(patience)
     yield workers
     workers.close()
 

@@ -101,7 +101,7 @@ def test_c_one_object_answers_alike_on_every_event_loop_and_thread(
     together = threading.Barrier(2)
 
     def loop_of_its_own(calls: Callable[[Ask], Coroutine[Any, Any, Answers]]) -> Answers:
-        together.wait(60)
+        together.wait(600)
         return asyncio.run(calls(on_loop))
 
     with ThreadPoolExecutor(2) as pool:

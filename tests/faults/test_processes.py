@@ -99,7 +99,9 @@ def read():
 """
 
 
-def run_readers_beside_a_writer(folder: Path, *, rounds: int, seconds: float) -> None:
+def run_readers_beside_a_writer(
+    folder: Path, patience: Any, *, rounds: int, seconds: float
+) -> None:
     place, told, stop = folder / "store", folder / "told", folder / "stop"
 
     def start(role: str, *options: object) -> subprocess.Popen[str]:
@@ -112,17 +114,17 @@ def run_readers_beside_a_writer(folder: Path, *, rounds: int, seconds: float) ->
             env=ENVIRONMENT,
         )
 
-    first, _ = start("write", 1, 0.0).communicate(timeout=120)
+    first, _ = patience.outcome(start("write", 1, 0.0))
     assert first.strip() == "1"
     readers = [start("read") for _ in range(4)]
     writer = start("write", rounds, seconds)
     try:
-        wrote, said = writer.communicate(timeout=120 + seconds)
+        wrote, said = patience.outcome(writer, *readers)
         assert writer.returncode == 0, said
         assert int(wrote) >= rounds
     finally:
         stop.touch()
-        outcomes = [reader.communicate(timeout=120) for reader in readers]
+        outcomes = [patience.outcome(reader, *readers) for reader in readers]
     for reader, (out, error) in zip(readers, outcomes, strict=True):
         assert reader.returncode == 0, error
         assert int(out) > 0
@@ -130,15 +132,17 @@ def run_readers_beside_a_writer(folder: Path, *, rounds: int, seconds: float) ->
         assert store.check(repair=False).is_clean
 
 
-def test_b8_four_readers_beside_a_writer_see_every_commit_whole(tmp_path: Path) -> None:
+def test_b8_four_readers_beside_a_writer_see_every_commit_whole(
+    tmp_path: Path, patience: Any
+) -> None:
     """B8.readers."""
-    run_readers_beside_a_writer(tmp_path, rounds=8, seconds=0.0)
+    run_readers_beside_a_writer(tmp_path, patience, rounds=8, seconds=0.0)
 
 
 @pytest.mark.slow
-def test_b8_four_readers_beside_a_writer_for_half_a_minute(tmp_path: Path) -> None:
+def test_b8_four_readers_beside_a_writer_for_half_a_minute(tmp_path: Path, patience: Any) -> None:
     """B8.readers."""
-    run_readers_beside_a_writer(tmp_path, rounds=12, seconds=30.0)
+    run_readers_beside_a_writer(tmp_path, patience, rounds=12, seconds=30.0)
 
 
 # a second writer
@@ -174,7 +178,7 @@ def another_writer(place: Path) -> Iterator[Callable[[], None]]:
     try:
         yield lambda: (process.stdin.write("go on\n"), process.stdin.flush())
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
 
 def test_b8_a_second_writer_waits_and_then_says_for_whom(place: Path) -> None:
@@ -202,7 +206,7 @@ def test_b8_a_second_writer_goes_on_as_soon_as_the_first_is_done(place: Path) ->
         waiting = pool.submit(store.add_documents, [Document(id="y", page_content="barley")])
         assert not waiting.done()
         let_it_end()
-        assert waiting.result(timeout=60).added == ("y",)
+        assert waiting.result(timeout=600).added == ("y",)
 
 
 # a folder that may only be read
@@ -318,7 +322,7 @@ def ask_from_threads(folder: Path, *, threads: int, questions: int) -> None:
         pipeline = store.pipeline()
 
         def ask() -> tuple[list[Any], str]:
-            together.wait(60)
+            together.wait(600)
             found = answers(store, range(questions))
             return found, pipeline.assemble("number 7", budget=300).context_hash
 
@@ -376,7 +380,7 @@ def test_no_thread_file_or_client_is_left_behind(
 
     def counted() -> tuple[int, int]:
         for thread in set(threading.enumerate()) - others:
-            thread.join(60)
+            thread.join(600)
             assert not thread.is_alive()
         gc.collect()
         return open_files(), clients()
