@@ -129,7 +129,6 @@ def pack(
     rules = rules or PackingRules()
     pricing = pricing or Pricing()
     order = packing_order(fragments, scores, tier_priority=rules.tier_priority)
-    ranked = [fragments[place] for place in order]
     lower = LowerRenderings(
         steps=rules.depth_fallback_steps,
         min_tokens=rules.min_fragment_tokens,
@@ -139,7 +138,7 @@ def pack(
     )
 
     def fill(prices: Pricing, room: int) -> Filling:
-        filling = Filling(ranked, room, rules=rules, pricing=prices, lower=lower)
+        filling = Filling(fragments, order, room, rules=rules, pricing=prices, lower=lower)
         filling.fill()
         return filling
 

@@ -45,9 +45,10 @@ class PackedTexts:
                 return
         del self._resources[resource]
 
-    def touch(self, fragment: ContextFragment) -> bool:
-        """Whether anything of the fragment's resource is packed."""
-        return fragment.provenance.resource_uri in self._resources
+    @property
+    def resources(self) -> Collection[str]:
+        """Those of which anything is packed."""
+        return self._resources.keys()
 
     def compare(self, fragment: ContextFragment) -> tuple[int | None, Collection[int]]:
         """Number of a packed fragment whose text holds this one's, and of those it holds."""

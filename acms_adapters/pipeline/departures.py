@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from acms_adapters.models import ContextFragment, LedgerEntry, LeftOut
@@ -11,7 +11,7 @@ from acms_adapters.models import ContextFragment, LedgerEntry, LeftOut
 class _Batch(NamedTuple):
     reason: LeftOut
     bound: int
-    fragments: list[ContextFragment]
+    places: list[int]
 
 
 class Departures:
@@ -21,10 +21,12 @@ class Departures:
     rest of the work.
 
     Args:
+        fragments: All candidates; they are noted by their places.
         separator: Tokens between two fragments, which the rooms given to `pass_over` include.
     """
 
-    def __init__(self, separator: int = 0) -> None:
+    def __init__(self, fragments: Sequence[ContextFragment] = (), separator: int = 0) -> None:
+        self._fragments = fragments
         self._separator = separator
         self._entries: list[LedgerEntry] = []
         self._batches: list[_Batch] = []
@@ -33,19 +35,20 @@ class Departures:
         """Note a candidate with an entry."""
         self._entries.append(entry)
 
-    def pass_over(self, fragments: Iterable[ContextFragment], room: int) -> None:
+    def pass_over(self, places: Iterable[int], room: int) -> None:
         """Note candidates whose declared tokens are too many for the room there is."""
-        self._note(LeftOut.OVER_BUDGET, room, fragments)
+        self._note(LeftOut.OVER_BUDGET, room, places)
 
-    def refuse(self, fragments: Iterable[ContextFragment], limit: int) -> None:
+    def refuse(self, places: Iterable[int], limit: int) -> None:
         """Note candidates beyond the number that is wanted."""
-        self._note(LeftOut.BEYOND_LIMIT, limit, fragments)
+        self._note(LeftOut.BEYOND_LIMIT, limit, places)
 
     def entries(self) -> Iterator[LedgerEntry]:
         """All of them: written ones first, then those noted, each in order."""
         yield from self._entries
-        for reason, bound, fragments in self._batches:
-            for fragment in fragments:
+        for reason, bound, places in self._batches:
+            for place in places:
+                fragment = self._fragments[place]
                 if reason is LeftOut.BEYOND_LIMIT:
                     yield LedgerEntry.of(fragment, reason, threshold=bound)
                 else:
@@ -61,9 +64,9 @@ class Departures:
             fragment, LeftOut.OVER_BUDGET, other=other, needed=had + missing, had=had
         )
 
-    def _note(self, reason: LeftOut, bound: int, fragments: Iterable[ContextFragment]) -> None:
+    def _note(self, reason: LeftOut, bound: int, places: Iterable[int]) -> None:
         last = self._batches[-1] if self._batches else None
         if last is None or (last.reason, last.bound) != (reason, bound):
             last = _Batch(reason, bound, [])
             self._batches.append(last)
-        last.fragments.extend(fragments)
+        last.places.extend(places)

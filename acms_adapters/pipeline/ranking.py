@@ -89,10 +89,12 @@ def packing_order(
     """
     digests = Digests()
     ordered: list[int] = []
+    falling = [-score for score in scores]
     for served in _by_tier(fragments, tier_priority):
-        served.sort(key=scores.__getitem__, reverse=True)
+        differing = len({scores[place] for place in served})
+        served.sort(key=falling.__getitem__)
         # most scores differ, so that a long key for each fragment would be wasted
-        if len({scores[place] for place in served}) == len(served):
+        if differing == len(served):
             ordered.extend(served)
         else:
             for _, equals in groupby(served, key=scores.__getitem__):
