@@ -22,9 +22,11 @@ from acms_adapters.models import ContextBudget, ContextFragment, ContextPayload,
 from acms_adapters.models.fragment import MAX_DEPTH
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline import FusionConfig, FusionEngine
+from acms_adapters.pipeline.reranking import Passage, heading_of, rerank
 from acms_adapters.tokens import token_counter
 
 Order = Literal["as-given", "relevance", "edges"]
+Ranking = Literal["question", "given"]
 
 
 class ACMSDocumentCompressor(BaseDocumentCompressor):
@@ -41,8 +43,11 @@ class ACMSDocumentCompressor(BaseDocumentCompressor):
         max_tokens: Tokens for all texts together.
         k: Upper bound on the number of documents.
         tokenizer: How to count; anything `token_counter` reads.
-        order: ``as-given`` keeps the order of the input; ``relevance`` puts the best first;
-            ``edges`` puts the best at both ends.
+        ranking: Which documents are kept. ``question``: the best by the order of their
+            ``relevance_score``, else of their places, and beside it by what their texts say about
+            the question; ``given``: by that order alone, for documents that a reranker has rated.
+        order: How they are put. ``as-given`` keeps the order of the input; ``relevance`` puts the
+            best first; ``edges`` puts the best at both ends.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -50,17 +55,19 @@ class ACMSDocumentCompressor(BaseDocumentCompressor):
     max_tokens: int = Field(gt=0)
     k: int | None = Field(default=None, ge=1)
     tokenizer: Any = None
+    ranking: Ranking = "question"
     order: Order = "as-given"
 
     def explain(self, documents: Sequence[Document], query: str = "") -> ContextPayload:
         """What would be kept, and what would be left out and why (ruling A5).
 
-        Fragment ids are places in `documents`. The query changes nothing: whoever found the
-        documents has ranked them, by their ``relevance_score`` or by their places.
+        Fragment ids are places in `documents`.
         """
         counter = token_counter(self.tokenizer)
         budget = ContextBudget(max_tokens=self.max_tokens)
         fragments = to_fragments(documents, counter)
+        if self.ranking == "question":
+            fragments = _reranked(query, documents, fragments)
         fuse = partial(
             FusionEngine(FusionConfig(order=self.order)).fuse,
             fragments,
@@ -97,6 +104,29 @@ class ACMSDocumentCompressor(BaseDocumentCompressor):
         if (config := _below(callbacks)) is not None:
             await adispatch_custom_event(ASSEMBLED, summary(payload), config=config)
         return _kept(documents, payload.fragments)
+
+
+def _reranked(
+    query: str, documents: Sequence[Document], fragments: Sequence[ContextFragment]
+) -> list[ContextFragment]:
+    relevance = rerank(
+        query,
+        [*map(_passage, documents)],
+        [fragment.relevance_score for fragment in fragments],
+    )
+    return [
+        fragment.model_copy(update={"relevance_score": score})
+        for fragment, score in zip(fragments, relevance, strict=True)
+    ]
+
+
+def _passage(document: Document) -> Passage:
+    """What ranks a document: its text, and its title, which need not stand in the text."""
+    text, title = document.page_content, document.metadata.get("title")
+    heading = heading_of(text)
+    if isinstance(title, str) and title not in heading:
+        return Passage(f"{title}\n{text}", f"{title}\n{heading}")
+    return Passage(text, heading)
 
 
 def _below(callbacks: Callbacks | None) -> RunnableConfig | None:

@@ -70,6 +70,33 @@ def test_the_best_are_kept_by_their_scores_and_not_by_their_places(compress: Com
     assert [document.id for document in kept] == ["1", "3"]
 
 
+@pytest.mark.parametrize("metadata", [{}, {"relevance_score": 0.5}])
+def test_what_answers_the_question_is_kept_before_what_stands_a_little_higher(
+    compress: Compress, metadata: dict[str, Any]
+) -> None:
+    texts = ["Nothing of note. " * 10] * 20
+    texts[8] = "Barns are painted red with iron oxide. " * 5
+    given = [
+        Document(id=str(n), page_content=f"{text} {'here ' * n}", metadata=metadata)
+        for n, text in enumerate(texts)
+    ]
+    asked = "Why are barns painted red?"
+    kept = compress(ACMSDocumentCompressor(max_tokens=150), given, asked)
+    assert [document.id for document in kept] == ["0", "1", "8"]
+    assert [document.metadata for document in kept] == [metadata] * 3
+    trusting = ACMSDocumentCompressor(max_tokens=150, ranking="given")
+    assert "8" not in [document.id for document in compress(trusting, given, asked)]
+
+
+def test_a_title_tells_what_a_document_is_about(compress: Compress) -> None:
+    given = [
+        Document(id=str(n), page_content="Nothing of note. " * 10 + "here " * n) for n in range(20)
+    ]
+    given[8].metadata["title"] = "Red barns"
+    kept = compress(ACMSDocumentCompressor(max_tokens=170), given, "Why are barns red?")
+    assert "8" in [document.id for document in kept]
+
+
 def test_what_does_not_fit_is_passed_over_and_a_smaller_one_behind_it_kept_f3(
     compress: Compress,
 ) -> None:
