@@ -16,7 +16,7 @@ from acms_adapters.cli.store import (
     open_to_read,
     settings,
 )
-from acms_adapters.cli.tables import explanation
+from acms_adapters.cli.tables import explanation, many
 from acms_adapters.models import ContextPayload, ContextRequest
 
 QuestionArgument = Annotated[str, typer.Argument(help="What the context is for.")]
@@ -96,7 +96,7 @@ def figures(payload: ContextPayload) -> str:
     failures = "; ".join((*map(str, payload.failures), *searches))
     failed = f", failed: {failures}" if failures else ""
     return (
-        f"{len(payload.fragments)} fragments, {payload.rendered_tokens} of "
+        f"{many(len(payload.fragments), 'fragment')}, {payload.rendered_tokens} of "
         f"{payload.available_tokens} tokens, {len(payload.ledger)} left out, "
         f"{payload.metrics['assembly_time_ms']:.0f} ms{failed}"
     )

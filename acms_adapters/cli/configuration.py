@@ -16,7 +16,7 @@ from acms_adapters.cli.store import (
     open_to_read,
     settings,
 )
-from acms_adapters.cli.tables import pairs, strategies_table
+from acms_adapters.cli.tables import pairs, strategies_tables
 from acms_adapters.config import set_project
 from acms_adapters.errors import RequestError
 from acms_adapters.pipeline import SpecStrategyAdapter
@@ -46,7 +46,8 @@ def strategies(*, trust: TrustOption = False, json: JsonOption = False) -> int:
     if json:
         print_json({"strategies": rows, "problems": [str(p) for p in registry.problems]})
     else:
-        stdout.print(strategies_table(rows))
+        for table in strategies_tables(rows):
+            stdout.print(table)
         for problem in registry.problems:
             stderr.print(f"warning: {problem}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -13,6 +13,8 @@ from rich.text import Text
 from acms_adapters.models import TIERS, ContextFragment, ContextPayload
 
 LEFT_OUT_ROWS = 30
+_NAME_WIDTH = 40
+"""Characters up to which a name stands in one line."""
 
 
 def explanation(payload: ContextPayload) -> Iterator[Table]:
@@ -24,7 +26,7 @@ def explanation(payload: ContextPayload) -> Iterator[Table]:
 
 
 def _went_in(payload: ContextPayload) -> Table:
-    table = Table(title=f"In: {len(payload.fragments)} fragments", title_justify="left")
+    table = Table(title=f"In: {many(len(payload.fragments), 'fragment')}", title_justify="left")
     for name in ("node", "place", "found by"):
         table.add_column(name, overflow="fold")
     for name in ("depth", "tokens", "relevance", "tier"):
@@ -45,16 +47,20 @@ def _went_in(payload: ContextPayload) -> Table:
 def _left_out(payload: ContextPayload) -> Table:
     entries = payload.ledger.entries
     reasons = ", ".join(f"{n} {reason.value}" for reason, n in payload.ledger.by_reason().items())
-    table = Table(title=f"Out: {len(entries)} candidates ({reasons})", title_justify="left")
+    table = Table(title=f"Out: {many(len(entries), 'candidate')} ({reasons})", title_justify="left")
     table.add_column("node", overflow="fold")
     for name in ("depth", "tokens", "relevance"):
         table.add_column(name, justify="right")
     table.add_column("why", overflow="fold")
     names = {fragment.fragment_id: fragment.uko_node for fragment in payload.fragments}
     names.update((entry.fragment_id, entry.uko_node) for entry in entries)
-    for entry in entries[:LEFT_OUT_ROWS]:
+    # that a node was found twice is least of what somebody who looks for it wants to know
+    twice = {e.fragment_id for e in entries if names.get(e.other or "") == e.uko_node}
+    for entry in sorted(entries, key=lambda e: e.fragment_id in twice)[:LEFT_OUT_ROWS]:
         why = entry.explain()
-        if entry.other:
+        if entry.fragment_id in twice:
+            why = f"{entry.reason.value}: the same node, found once more"
+        elif entry.other:
             why = why.replace(entry.other, names.get(entry.other, entry.other))
         table.add_row(
             Text(entry.uko_node),
@@ -96,10 +102,15 @@ def found_by(fragment: ContextFragment) -> tuple[str, ...]:
     return tuple(names) or ("given",)
 
 
-def strategies_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """One row for each strategy."""
+def many(number: int, noun: str) -> str:
+    """A number of things, for people."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def strategies_tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """A row for each strategy, and one for what it does, which is too long to stand beside."""
     table = Table(title="Strategies", title_justify="left")
-    for name in ("name", "enabled", "quality", "needs", "what it does"):
+    for name in ("name", "enabled", "quality", "needs"):
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(
@@ -107,15 +118,16 @@ def strategies_table(rows: Iterable[Mapping[str, Any]]) -> Table:
             "yes" if row["enabled"] else "no",
             f"{row['quality']:g}",
             ", ".join(row["needs"]),
-            Text(row["explanation"]),
         )
-    return table
+    yield table
+    explained = {row["name"]: row["explanation"] for row in rows}
+    yield pairs(explained, title="What they do")
 
 
 def pairs(values: Mapping[str, Any], *, title: str) -> Table:
     """Names and values; a value that is a mapping itself is shown as JSON."""
     table = Table(title=Text(title), title_justify="left", show_header=False)
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=max(map(len, values), default=0) <= _NAME_WIDTH, overflow="fold")
     table.add_column(overflow="fold")
     for name, value in values.items():
         shown = value if isinstance(value, str) else json.dumps(value, default=str)
