@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 
 from acms_adapters.models import Edge, Rendering, SearchHit
 from acms_adapters.pipeline.workers import Workers
-from acms_adapters.protocols import BackendSet, Direction, GraphBackend, RenderingSource
+from acms_adapters.protocols import (
+    BackendSet,
+    Direction,
+    GraphBackend,
+    ListsRenderings,
+    RenderingSource,
+)
 
 logger = logging.getLogger("acms_adapters")
 
@@ -32,8 +38,13 @@ def lenient(backends: BackendSet, workers: Workers) -> BackendSet:
     graph, renderings = backends.graph, backends.renderings
     return backends.with_(
         graph=None if graph is None else LenientGraph(graph, workers),
-        renderings=None if renderings is None else LenientRenderings(renderings),
+        renderings=None if renderings is None else _lenient_renderings(renderings),
     )
+
+
+def _lenient_renderings(source: RenderingSource) -> LenientRenderings:
+    kind = LenientListing if isinstance(source, ListsRenderings) else LenientRenderings
+    return kind(source)
 
 
 class LenientRenderings:
@@ -59,6 +70,14 @@ class LenientRenderings:
             logger.warning("no other depths of what was found can be read: %r", error)
             self._source = None
             return otherwise
+
+
+class LenientListing(LenientRenderings):
+    """The same for a source that gives the renderings of a node at once."""
+
+    def below(self, node: str, depth: int) -> Sequence[Rendering]:
+        """All renderings that are less deep, ascending."""
+        return self._ask(lambda source: _all_of(Rendering, source.below(node, depth)), ())  # type: ignore[attr-defined]
 
 
 class LenientGraph:

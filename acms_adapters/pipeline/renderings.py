@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from acms_adapters.models import ContextFragment, Rendering
+from acms_adapters.models.base import changed
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline.ranking import Place, place
-from acms_adapters.protocols import RenderingSource
+from acms_adapters.protocols import ListsRenderings, RenderingSource
 
 Count = Callable[[str], int]
 Alternatives = Mapping[Place, Sequence[ContextFragment]]
@@ -24,12 +25,11 @@ def rerendered(
     fragment: ContextFragment, rendering: Rendering, *, count: Count = estimate_tokens
 ) -> ContextFragment:
     """The fragment at another depth; id, provenance, relevance, tier and times stay."""
-    return fragment.model_copy(
-        update={
-            "content": rendering.content,
-            "detail_depth": rendering.detail_depth,
-            "token_count": tokens_of(rendering, count),
-        }
+    return changed(
+        fragment,
+        content=rendering.content,
+        detail_depth=rendering.detail_depth,
+        token_count=tokens_of(rendering, count),
     )
 
 
@@ -67,13 +67,16 @@ class LowerRenderings:
         self._source = source
         self._count = count
         self._depths: dict[str, Sequence[int]] = {}
+        given: object = source
+        self._listing = given if isinstance(given, ListsRenderings) else None
 
     def of(self, fragment: ContextFragment) -> Iterator[Lower]:
         """Lower renderings, each depth once."""
         pool = self._alternatives.get(place(fragment), ())
+        known = self._known(fragment)
         tried: set[int] = set()
         for step in self._steps:
-            lower = self._at(fragment, pool, min(step, fragment.detail_depth - 1))
+            lower = self._at(fragment, pool, known, min(step, fragment.detail_depth - 1))
             if lower is None or lower.detail_depth in tried:
                 continue
             tried.add(lower.detail_depth)
@@ -85,22 +88,31 @@ class LowerRenderings:
         return bool(self._alternatives) or self._source is not None
 
     def _at(
-        self, fragment: ContextFragment, pool: Sequence[ContextFragment], bound: int
+        self,
+        fragment: ContextFragment,
+        pool: Sequence[ContextFragment],
+        known: Mapping[int, Rendering | None],
+        bound: int,
     ) -> ContextFragment | None:
         found = max(
             (other for other in pool if other.detail_depth <= bound),
             key=lambda other: other.detail_depth,
             default=None,
         )
-        known = max((d for d in self._known(fragment.uko_node) if d <= bound), default=-1)
-        if self._source is None or known <= (found.detail_depth if found else -1):
+        deepest = max((depth for depth in known if depth <= bound), default=-1)
+        if self._source is None or deepest <= (found.detail_depth if found else -1):
             return found
-        rendering = self._source.at(fragment.uko_node, known)
+        rendering = known[deepest] or self._source.at(fragment.uko_node, deepest)
         return rerendered(fragment, rendering, count=self._count) if rendering else found
 
-    def _known(self, node: str) -> Sequence[int]:
+    def _known(self, fragment: ContextFragment) -> Mapping[int, Rendering | None]:
+        """Depths that an index has of a node, with the renderings where it gives all at once."""
+        node = fragment.uko_node
+        if self._listing is not None:
+            shallower = self._listing.below(node, fragment.detail_depth)
+            return {rendering.detail_depth: rendering for rendering in shallower}
         if self._source is None:
-            return ()
+            return {}
         if node not in self._depths:
             self._depths[node] = self._source.depths(node)
-        return self._depths[node]
+        return dict.fromkeys(self._depths[node])

@@ -6,6 +6,7 @@ from acms_adapters.protocols.counting import Embedder, TokenCounter
 from acms_adapters.protocols.memo import RequestMemo
 from acms_adapters.protocols.stores import (
     GraphBackend,
+    ListsRenderings,
     RatesNodes,
     RenderingSource,
     ResolvesNames,
@@ -23,6 +24,7 @@ __all__ = [
     "Direction",
     "Embedder",
     "GraphBackend",
+    "ListsRenderings",
     "RatesNodes",
     "RenderingSource",
     "RequestMemo",

@@ -184,3 +184,12 @@ class RenderingSource(Protocol):
     def depths(self, node: str) -> Sequence[int]:
         """Depths there are, ascending; empty for an unknown node."""
         ...
+
+
+@runtime_checkable
+class ListsRenderings(Protocol):
+    """A rendering source that gives the renderings of a node at once."""
+
+    def below(self, node: str, depth: int) -> Sequence[Rendering]:
+        """All renderings that are less deep, ascending."""
+        ...

@@ -348,6 +348,26 @@ def test_each_depth_is_tried_once() -> None:
     assert [low.fragment.detail_depth for low in lower.of(fragment("n", 90))] == [3]
 
 
+def test_a_source_that_gives_all_renderings_at_once_is_asked_once_for_a_node_f4() -> None:
+    class Listing(Renderings):
+        def below(self, node: str, depth: int) -> list[Rendering]:
+            listed.append((node, depth))
+            return [
+                r for d in self.depths(node) if d < depth and (r := Renderings.at(self, node, d))
+            ]
+
+        def at(self, node: str, depth: int) -> Rendering | None:
+            raise AssertionError("asked again")
+
+    texts = {2: "s " * 20, 4: "s " * 30, 9: "x " * 90}
+    listed: list[tuple[str, int]] = []
+    lower = LowerRenderings(steps=(9, 4, 3, 2), min_tokens=1, source=Listing(n=texts))
+    whole = fragment("n", 90)
+    found = [(low.fragment.detail_depth, low.fragment.content) for low in lower.of(whole)]
+    assert found == [(4, "s " * 30), (2, "s " * 20)]
+    assert listed == [("n", 9)]
+
+
 def test_the_ledger_names_the_cheapest_rendering_that_was_tried_f7() -> None:
     source = Renderings(n={0: "a " * 20, 9: "x " * 90})
     packing = pack(ranked(fragment("n", 90)), 15, renderings=source)

@@ -12,7 +12,7 @@ from acms_adapters.backends.analysis import Term
 from acms_adapters.backends.sqlite.ranking import Corpus, ScoredText, WeighedTerm
 from acms_adapters.models import Edge, Rendering, SearchHit
 
-MOST_CHARS = 24_000_000
+MOST_CHARS = 40_000_000
 """Characters that are kept, about; then all is forgotten and begins anew."""
 
 MOST_QUESTIONS = 16

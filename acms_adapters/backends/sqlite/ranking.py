@@ -8,8 +8,10 @@ idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for a term in n of N nodes: above 0 even
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 
 from acms_adapters.backends.analysis import Term
 from acms_adapters.backends.sqlite.fields import CODE, PROSE, joined
@@ -73,40 +75,54 @@ class ScoredText:
     """The tokens of a node as they are scored.
 
     Attributes:
-        text: Its `FieldTokens.texts` by line.
-        fields: Those that hold tokens, with what an occurrence counts there.
+        weighed: For each token what its occurrences add up to over the fields.
+        fields: Those that may hold phrases, with what an occurrence counts there.
         saturation: See `FieldWeights`.
     """
 
-    text: str
+    weighed: Mapping[str, float]
     fields: tuple[tuple[float, str], ...]
     saturation: float
 
     @classmethod
     def of(cls, corpus: Corpus, *, is_prose: bool, lengths: Sequence[int], text: str) -> ScoredText:
-        """Weigh the fields of a node by their lengths."""
+        """Weigh the tokens of a node.
+
+        Args:
+            text: Its `FieldTokens.texts` by line.
+            lengths: Tokens by field.
+        """
         kind, averages = (PROSE, corpus.prose) if is_prose else (CODE, corpus.code)
-        fields = tuple(
+        fields = [
             (weight / (1.0 - b + b * length / average), field)
             for weight, b, length, average, field in zip(
                 kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
             )
             if length
-        )
-        return cls(text, fields, kind.saturation)
+        ]
+        weighed: dict[str, float] = {}
+        for weight, field in fields:
+            for token, count in Counter(field.split()).items():
+                # a token is one object, in however many nodes it stands
+                weighed[intern(token)] = weighed.get(token, 0.0) + weight * count
+        # questions ask for phrases in scripts beyond ASCII alone
+        spoken = tuple((weight, field) for weight, field in fields if not field.isascii())
+        return cls(weighed, spoken, kind.saturation)
+
+    def occurrences(self, term: WeighedTerm) -> float:
+        """What the occurrences of a term add up to; 0 where there are none."""
+        if len(term.term) == 1:
+            return self.weighed.get(term.term[0], 0.0)
+        return sum(weight * field.count(term.pattern) for weight, field in self.fields)
 
 
 def score(terms: Sequence[WeighedTerm], node: ScoredText) -> float:
     """BM25F of a node."""
     total = 0.0
-    text, fields, saturation = node.text, node.fields, node.saturation
     for term in terms:
-        pattern = term.pattern
-        if pattern in text:
-            weighed = 0.0
-            for weight, field in fields:
-                weighed += weight * field.count(pattern)
-            total += term.idf * weighed / (weighed + saturation)
+        weighed = node.occurrences(term)
+        if weighed:
+            total += term.idf * weighed / (weighed + node.saturation)
     return total
 
 

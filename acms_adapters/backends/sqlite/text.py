@@ -30,6 +30,7 @@ MOST_SCORES = 5_000
 MOST_TERMS = 64
 """Terms of a question that count: its rarest."""
 
+_A_TOKEN = 60  # characters that it takes the room of
 _COUNTED_PHRASES = 2_000
 _WEIGHTS = ", ".join(map(str, CODE.weights))
 _LENGTHS = ", ".join(f"t.{column}" for column in FIELDS)
@@ -237,7 +238,8 @@ def _read_texts(
         node: (uri, ScoredText.of(corpus, is_prose=bool(prose), lengths=lengths, text=text))
         for node, uri, prose, *lengths, text in rows.fetchall()
     }
-    kept.charge(2 * sum(len(text.text) for _, text in found.values()), 3 * len(found))
+    size = sum(_A_TOKEN * len(text.weighed) for _, text in found.values())
+    kept.charge(size, 3 * len(found))
     kept.numbers.update((uri, node) for node, (uri, _) in found.items())
     kept.tokens.update(found)
     return found
