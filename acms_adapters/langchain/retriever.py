@@ -15,7 +15,7 @@ from langchain_core.runnables.config import ensure_config, patch_config
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from acms_adapters.config import Settings
-from acms_adapters.errors import RequestError
+from acms_adapters.errors import RequestError, UnknownNameError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.langchain.documents import to_documents
 from acms_adapters.langchain.tracing import (
@@ -26,6 +26,8 @@ from acms_adapters.langchain.tracing import (
 )
 from acms_adapters.models import ContextPayload, ContextRequest
 from acms_adapters.pipeline import ACMSPipeline
+
+_OWN = ("k", "max_tokens", "filter")
 
 
 class ACMSRetriever(BaseRetriever):
@@ -153,6 +155,9 @@ class ACMSRetriever(BaseRetriever):
         fields.pop("verbose", None)  # LangChain's own
         if "filter" in fields:
             fields["metadata_filter"] = fields.pop("filter")
+        for name in fields:
+            if name not in ContextRequest.model_fields and name != "preferred_strategies":
+                raise UnknownNameError("option", name, {*ContextRequest.model_fields, *_OWN})
         request = ContextRequest(**fields)
         limits = {
             "budget": tokens or request.budget or self.max_tokens,

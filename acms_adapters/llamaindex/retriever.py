@@ -78,6 +78,11 @@ class ACMSRetriever(BaseRetriever):
             raise RequestError(f"pipeline must be an ACMSPipeline, not {pipeline!r:.80}{hint}")
         if top_k is not None and (type(top_k) is not int or top_k < 1):
             raise BudgetError(f"top_k must be a whole number >= 1, not {top_k!r}")
+        if filters is not None and not isinstance(filters, MetadataFilters):
+            raise RequestError(
+                f"filters must be MetadataFilters, not {filters!r:.80}: "
+                "MetadataFilters.from_dict makes them of a mapping"
+            )
         self.budget = ContextBudget.of(max_tokens)
         self.top_k = top_k
         self.request = dict(request or {})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from acms_adapters.errors import RequestError
+from acms_adapters.errors import RequestError, UnknownNameError
 from acms_adapters.models.base import FrozenModel, Metadata, Text, Tier, UtcDatetime
 from acms_adapters.models.budget import ContextBudget
 from acms_adapters.models.fragment import Depth, Score
@@ -103,11 +103,16 @@ class ContextRequest(FrozenModel):
     @model_validator(mode="before")
     @classmethod
     def _accept_synonym(cls, data: object) -> object:
-        if isinstance(data, dict) and "preferred_strategies" in data:
+        if not isinstance(data, dict):
+            return data
+        if "preferred_strategies" in data:
             data = dict(data)
             preferred = data.pop("preferred_strategies")
             if data.setdefault("strategy_hints", preferred) != preferred:
                 raise ValueError("strategy_hints and preferred_strategies are one field")
+        for name in data:
+            if name not in cls.model_fields:
+                raise UnknownNameError("field", str(name), cls.model_fields)
         return data
 
     @field_validator("budget", mode="before")

@@ -273,6 +273,13 @@ def test_a_call_with_a_bad_option_is_refused(
         invoke(retriever, QUESTION, **options)
 
 
+def test_an_unknown_option_of_a_call_is_refused_with_the_near_one(
+    retriever: ACMSRetriever, invoke: Invoke
+) -> None:
+    with pytest.raises(ValueError, match="did you mean 'max_tokens'"):
+        invoke(retriever, QUESTION, max_token=5)
+
+
 TEXTS = st.text(
     alphabet=st.one_of(
         st.characters(codec="utf-8"), st.sampled_from("你好👩‍👧\x00\r\n\ud83d<|endoftext|>")

@@ -339,7 +339,14 @@ def test_a5_the_ledger_reaches_instrumentation_and_assemble(retrieve: Retrieve) 
 
 
 @pytest.mark.parametrize(
-    "fields", [{"max_tokens": 0}, {"top_k": 0}, {"top_k": True}, {"request": {"nonsense": 1}}]
+    "fields",
+    [
+        {"max_tokens": 0},
+        {"top_k": 0},
+        {"top_k": True},
+        {"request": {"nonsense": 1}},
+        {"filters": {"page": 3}},
+    ],
 )
 def test_a_value_outside_its_range_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):

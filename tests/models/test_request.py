@@ -277,6 +277,10 @@ class TestReading:
         with pytest.raises(ValueError, match="ContextRequest"):
             ContextRequest.of(value)
 
+    def test_an_unknown_field_is_refused_with_the_near_one(self) -> None:
+        with pytest.raises(ValueError, match="did you mean 'keywords'"):
+            ContextRequest(keyword=["a"])
+
     def test_it_survives_json_equal(self) -> None:
         parent = ContextPayload(
             fragments=[ContextFragment(uko_node="n", content="text", metadata={"a": [1]})]
