@@ -32,5 +32,6 @@ $(VENV)/.created:
 
 # One stamp per extra. pip's own cache lies outside the clone, so it is not used.
 $(VENV)/.installed-%: pyproject.toml $(VENV)/.created
+	@echo 'Installing the extra "$*" and what it needs; the first time takes minutes.'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --editable '.[$*]'
 	@touch $@
