@@ -20,6 +20,7 @@ BENCHMARKS = (
     ("Fitting LlamaIndex nodes", "bench_postprocessor"),
     ("The SQLite store at two sizes", "bench_sqlite"),
     ("A whole store at two sizes", "bench_store"),
+    ("One assembly by stage, at growing sizes", "bench_stages"),
     ("Asking a LangChain retriever, beside an ensemble", "bench_retriever"),
     ("Evidence by budget, beside other libraries", "bench_evidence"),
 )
