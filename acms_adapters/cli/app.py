@@ -92,5 +92,7 @@ def run(arguments: Sequence[str]) -> int:
 def _first_problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     place = ".".join(map(str, problem["loc"]))
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"{place}: {message} (got {problem['input']!r})" if place else message
+    message, value = problem["msg"].removeprefix("Value error, "), repr(problem["input"])
+    if not place:
+        return message
+    return f"{place}: {message}" + ("" if value in message else f" (got {value})")

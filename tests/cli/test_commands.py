@@ -170,6 +170,11 @@ def test_wrong_use_exits_with_2_and_names_the_value(
         assert word in printed.err
 
 
+def test_a_wrong_value_is_named_once(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assemble", "q", "--tokenizer", " "]) == 2
+    assert capsys.readouterr().err.count("' '") == 1
+
+
 def test_a_broken_configuration_exits_with_2_and_names_the_file(
     indexed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
