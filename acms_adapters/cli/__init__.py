@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -17,4 +18,7 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from error
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a text may hold what the encoding cannot
+            stream.reconfigure(errors="backslashreplace")
     raise SystemExit(run(sys.argv[1:]))

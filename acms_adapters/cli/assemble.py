@@ -16,7 +16,7 @@ from acms_adapters.cli.store import (
     open_to_read,
     settings,
 )
-from acms_adapters.cli.tables import explanation, many
+from acms_adapters.cli.tables import explanation, many, unknown_focus
 from acms_adapters.models import ContextPayload, ContextRequest
 
 QuestionArgument = Annotated[str, typer.Argument(help="What the context is for.")]
@@ -95,6 +95,8 @@ def figures(payload: ContextPayload) -> str:
     )
     failures = "; ".join((*map(str, payload.failures), *searches))
     failed = f", failed: {failures}" if failures else ""
+    unknown = ", ".join(unknown_focus(payload))
+    failed += f", not known: {unknown}" if unknown else ""
     return (
         f"{many(len(payload.fragments), 'fragment')}, {payload.rendered_tokens} of "
         f"{payload.available_tokens} tokens, {len(payload.ledger)} left out, "

@@ -48,8 +48,12 @@ def open_to_read(path: Path) -> ContextStore:
 
 
 def _must_be_there(path: Path) -> None:
-    if not path.is_dir():
-        raise StoreError(f"there is no store at {str(path)!r}: run 'acms index PATH' first")
+    if path.is_dir():
+        return
+    above = (folder for folder in Path.cwd().parents if (folder / path).is_dir())
+    found = None if path.is_absolute() else next(above, None)
+    hint = f", or go to {str(found)!r}, which has one" if found else ""
+    raise StoreError(f"there is no store at {str(path)!r}: run 'acms index PATH' first{hint}")
 
 
 def settings(*, trust: bool, over: Mapping[str, Any] | None = None) -> Settings:

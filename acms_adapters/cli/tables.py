@@ -89,10 +89,13 @@ def _spent(payload: ContextPayload) -> Table:
     for strategy in sorted({name for name, _ in spent}):
         by_tier = [spent[strategy, tier] for tier in TIERS]
         table.add_row(Text(strategy), *map(str, by_tier), str(sum(by_tier)))
-    unknown = {n for stats in payload.strategy_stats.values() for n in stats.get("ignored", ())}
-    if unknown:
-        table.caption = f"Focus nodes that nobody knows: {', '.join(sorted(map(str, unknown)))}"
     return table
+
+
+def unknown_focus(payload: ContextPayload) -> list[str]:
+    """Nodes of the focus that no strategy knows."""
+    stats = payload.strategy_stats.values()
+    return sorted({str(node) for found in stats for node in found.get("ignored", ())})
 
 
 def found_by(fragment: ContextFragment) -> tuple[str, ...]:

@@ -212,6 +212,44 @@ def test_the_installed_command_runs(indexed: Path) -> None:
     assert "TokenBucket" in done.stdout
 
 
+def test_a_text_that_the_terminal_cannot_show_is_shown_as_codes(project: Path) -> None:
+    (project / "src" / "greetings.md").write_text(
+        "# Gr\u00fc\u00dfe\n\n\u65e5 \U0001f642\n", "utf-8"
+    )
+    assert run(["index", "src"]) == 0
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "acms_adapters.cli",
+            "assemble",
+            "Gr\u00fc\u00dfe",
+            "--budget",
+            "90",
+        ],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"\u65e5 \U0001f642" in done.stdout
+
+
+def test_below_the_folder_of_a_store_its_place_is_told(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(indexed / "src")
+    assert run(["assemble", "token bucket"]) == 2
+    assert f"go to {str(indexed)!r}" in capsys.readouterr().err
+
+
+def test_a_focus_that_nobody_knows_is_told(
+    indexed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["assemble", "token bucket", "--focus", "project://src/nowhere.py"]) == 0
+    assert "not known: project://src/nowhere.py" in capsys.readouterr().err
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out.startswith("acms ")
