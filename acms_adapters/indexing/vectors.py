@@ -66,6 +66,20 @@ class NodeVectors:
         elif not self.is_kept:
             self.update(progress)
 
+    def remember(self) -> None:
+        """Note of which texts the vectors are, before those are written anew.
+
+        Complete vectors are those of all texts, which say so in a fraction of the time.
+        """
+        with self._turn:
+            generation, stamp = self._texts.generation, self.index.stamp
+            if self._known is not None and self._known[0] == stamp:
+                return
+            if self._is_complete(generation):
+                hashes = self._texts.vector_hashes()
+                if (self._texts.generation, self.index.stamp) == (generation, stamp):
+                    self._known = (stamp, hashes)
+
     def update(self, progress: Progress, *, anyway: bool = False) -> None:
         """Embed texts that are new or changed, and forget those that are gone.
 

@@ -29,6 +29,7 @@ class Writer:
     def put(self, resources: Iterable[IndexedResource]) -> None:
         """Write resources, which may be made meanwhile, in transactions of some megabytes."""
         for batch in _batches(resources):
+            self._remember()
             with self._texts.transaction():
                 for resource in batch:
                     self._texts.replace(
@@ -45,6 +46,8 @@ class Writer:
 
         What an interrupted run left is brought in line too.
         """
+        if removed:
+            self._remember()
         with self._texts.transaction():
             for uri in removed:
                 self._texts.remove(uri)
@@ -78,6 +81,10 @@ class Writer:
             unchanged=len(kept) - len(added) - len(changed),
             skipped=tuple(skipped),
         )
+
+    def _remember(self) -> None:
+        if self._vectors is not None:
+            self._vectors.remember()
 
     def _count(self, resource: IndexedResource) -> dict[tuple[str, int], int]:
         return {

@@ -13,6 +13,7 @@ from chromadb.config import Settings
 from langchain_core.documents import Document
 from llama_index.core.schema import TextNode
 
+from acms_adapters.backends.chroma import ChromaVectorBackend
 from acms_adapters.indexing import ContextStore
 
 CHARACTERS = "character-frequency-v1"
@@ -160,3 +161,43 @@ def test_texts_without_a_word_are_skipped_by_name_and_harm_nobody(
         assert store.backends().text.search("???") == []
         assert store.check().is_clean
     assert caplog.text == ""
+
+
+def texts_of(store: ContextStore) -> dict[str, str]:
+    return store.backends().vector.hashes()
+
+
+def test_b8_what_the_vectors_are_of_is_asked_of_the_texts_while_they_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it from Chroma takes seconds in a large store, for one changed text."""
+
+    def documents(*names: str, said: str = "grows") -> list[Document]:
+        return [Document(id=name, page_content=f"{name} {said}") for name in names]
+
+    asked_of_chroma: list[int] = []
+    hashes = ChromaVectorBackend.hashes
+
+    def watched(self: ChromaVectorBackend) -> dict[str, str]:
+        asked_of_chroma.append(1)
+        return hashes(self)
+
+    with ContextStore.open(tmp_path, embedder=CHARACTERS) as store:
+        store.add_documents(documents("millet", "rye", "oats"))
+    with ContextStore.open(tmp_path) as store, monkeypatch.context() as patched:
+        patched.setattr(ChromaVectorBackend, "hashes", watched)
+        store.add_documents(documents("rye", said="ripens") + documents("barley"))
+        store.remove("oats")
+        assert asked_of_chroma == []
+        with ContextStore.open(tmp_path) as another:
+            another.add_documents(documents("spelt"))
+        store.add_documents(documents("millet", said="is sown"))
+        assert asked_of_chroma == []
+        with ContextStore.open(tmp_path) as another:
+            another.add_documents(documents("emmer"))
+        (tmp_path / "vectors.json").unlink()  # nobody says any more that they are complete
+        store.add_documents(documents("millet", said="is cut"))
+        assert asked_of_chroma != []
+    with ContextStore.open(tmp_path) as store:
+        assert set(texts_of(store)) == {"millet", "rye", "barley", "spelt", "emmer"}
+        assert store.check(repair=False).findings == ()
