@@ -130,14 +130,9 @@ def _profile_window(model: Any) -> int | None:
 
 
 def _schema_tokens(request: Request, counter: TokenCounter) -> int:
-    asked = request.response_format
     schemas: list[Any] = list(request.tools)
-    if asked is not None:
+    if (asked := request.response_format) is not None:
         # whichever way it is asked for in the end, the schema travels along
-        specs = getattr(asked, "schema_specs", None)
-        if specs is None:
-            one = getattr(asked, "schema_spec", None)
-            schema: Any = getattr(asked, "schema", asked)
-            specs = [one] if one is not None else ToolStrategy(schema).schema_specs
+        specs = ToolStrategy(asked.schema).schema_specs
         schemas.extend({"name": s.name, "schema": s.json_schema} for s in specs)
     return count_schemas(schemas, counter)

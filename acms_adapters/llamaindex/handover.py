@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from llama_index.core.memory import Memory
+
 from acms_adapters.llamaindex.memory import ACMSMemoryBlock
 from acms_adapters.models import ContextPayload
 from acms_adapters.pipeline.handing_down import hand_down
@@ -37,7 +39,7 @@ async def context_of(ctx: Any) -> ContextPayload | None:
     if turn := (await ctx.store.get(TURNS_KEY, default={})).get(active):
         return load_json(ContextPayload, turn["context"])
     memory = await ctx.store.get("memory", default=None)
-    for block in getattr(memory, "memory_blocks", ()):
+    for block in memory.memory_blocks if isinstance(memory, Memory) else ():
         if isinstance(block, ACMSMemoryBlock) and block.context is not None:
             return block.context
     handed = await ctx.store.get(INHERITED_KEY, default={})

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from llama_index.core import PropertyGraphIndex
 from llama_index.core.graph_stores.types import (
     TRIPLET_SOURCE_KEY,
     ChunkNode,
@@ -51,15 +52,16 @@ class PropertyGraphBackend:
 
     def __init__(
         self,
-        store: Any,
+        store: PropertyGraphStore | PropertyGraphIndex,
         *,
         texts: Texts | BaseDocumentStore | None = None,
         traits: GraphStoreTraits | None = None,
     ) -> None:
-        found: PropertyGraphStore = getattr(store, "property_graph_store", store)
-        self.store = found
-        self.traits = traits or TRAITS.get(type(found).__name__, USUAL)
-        self._reader = reader_of(found, self.traits)
+        if isinstance(store, PropertyGraphIndex):
+            store = store.property_graph_store
+        self.store = store
+        self.traits = traits or TRAITS.get(type(store).__name__, USUAL)
+        self._reader = reader_of(store, self.traits)
         self._texts = texts
         self._turn = threading.RLock()
 
