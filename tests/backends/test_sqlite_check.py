@@ -106,6 +106,15 @@ FOLLOWS = {
     ),
     "an edge has no end": ("edges", "INSERT INTO edges VALUES (1, 'links', 0, 999, 1, 0, 0)"),
     "an edge has no owner": ("edges", "INSERT INTO edges VALUES (1, 'links', 0, 2, 77, 0, 0)"),
+    "an edge was drawn by another lot": (
+        "edges",
+        "UPDATE edges SET target_lot = target_lot + 1 WHERE relation = 'contains'",
+    ),
+    "an edge was drawn by two lots": (
+        "edges",
+        "INSERT INTO edges SELECT source, relation, target_lot - 1, target, owner, derived, 0"
+        " FROM edges",
+    ),
     "a metadata filter misses a node": ("metadata", "DELETE FROM facts"),
     "a metadata filter finds too much": ("metadata", "INSERT INTO facts VALUES (5, 1)"),
     "a term is counted wrong": ("words", "UPDATE terms SET nodes = 9 WHERE term = 'beta'"),

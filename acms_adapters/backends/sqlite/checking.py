@@ -28,6 +28,11 @@ _LOOSE = (
     "(owner <> 0 AND owner NOT IN (SELECT id FROM resources))"
     " OR source NOT IN (SELECT id FROM nodes) OR target NOT IN (SELECT id FROM nodes)"
 )
+_LOT = "(SELECT acms_lot(uri) FROM nodes WHERE id = {})"
+_MISDRAWN = (
+    f"NOT ({_LOOSE}) AND (source_lot <> {_LOT.format('source')}"
+    f" OR target_lot <> {_LOT.format('target')})"
+)
 _GONE = f"node NOT IN (SELECT id FROM nodes WHERE state <> {POINTED_AT})"
 _PARTS = ("renderings", "facts", "names", "tokens", "entities")
 _LEFT = f"state <> {POINTED_AT} AND owner NOT IN (SELECT id FROM resources)"
@@ -147,7 +152,8 @@ def _faults(connection: sqlite3.Connection) -> list[_Fault]:
             [r.uri for r in lost],
             lambda c: mirror_again(c, lost),
         ),
-        _fault("edges", "from or to what is gone", _loose(connection), _drop_loose_edges),
+        _fault("edges", "from or to what is gone", _edges(connection, _LOOSE), _drop_loose_edges),
+        _fault("edges", "out of the order of lots", _edges(connection, _MISDRAWN), _draw_again),
         _fault("edges", "other than mentions tell", misled(connection), _resolve_all),
     ]
     return [fault for fault in found if fault.finding.names]
@@ -206,13 +212,20 @@ def _write_facts(connection: sqlite3.Connection, nodes: Iterable[int]) -> None:
         write_metadata(connection, node, row[0])
 
 
-def _loose(connection: sqlite3.Connection) -> list[str]:
-    rows = connection.execute(f"SELECT source, relation, target FROM edges WHERE {_LOOSE}")
+def _edges(connection: sqlite3.Connection, which: str) -> list[str]:
+    rows = connection.execute(f"SELECT source, relation, target FROM edges WHERE {which}")
     return [f"{source} {relation} {target}" for source, relation, target in rows]
 
 
 def _drop_loose_edges(connection: sqlite3.Connection) -> None:
     connection.execute(f"DELETE FROM edges WHERE {_LOOSE}")
+
+
+def _draw_again(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        f"UPDATE OR REPLACE edges SET source_lot = {_LOT.format('source')},"
+        f" target_lot = {_LOT.format('target')} WHERE {_MISDRAWN}"
+    )
 
 
 def _resolve_all(connection: sqlite3.Connection) -> None:
