@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
-from ulid import ULID
 
 from acms_adapters.errors import RequestError
 from acms_adapters.models.base import (
@@ -24,6 +23,7 @@ from acms_adapters.models.base import (
     unchecked,
 )
 from acms_adapters.models.estimate import estimate_tokens
+from acms_adapters.models.ulids import ULIDS
 
 MAX_CONTENT_CHARS = 1_000_000
 MAX_METADATA_ENTRIES = 64
@@ -35,7 +35,7 @@ Score = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 def new_id() -> str:
     """A new ULID, as text."""
-    return str(ULID())
+    return ULIDS.make()
 
 
 def line_feeds(text: str) -> str:

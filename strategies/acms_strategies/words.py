@@ -48,7 +48,7 @@ def contains(text: str, word: str) -> bool:
 
     Writing without spaces between words has no whole words: there, any occurrence counts.
     """
-    return _contains(fold(text), fold(word))
+    return _contains(fold(text), *_sought(word))
 
 
 def matches(text: str, words: Sequence[str]) -> float:
@@ -56,7 +56,7 @@ def matches(text: str, words: Sequence[str]) -> float:
     if not words:
         return 0.0
     folded = fold(text)
-    return sum(_contains(folded, fold(word)) for word in words) / len(words)
+    return sum(_contains(folded, *_sought(word)) for word in words) / len(words)
 
 
 def fold(text: str) -> str:
@@ -64,12 +64,19 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
-def _contains(text: str, word: str) -> bool:
-    if word not in text or not word.isascii():
-        return word in text
+@lru_cache(maxsize=512)
+def _sought(word: str) -> tuple[str, re.Pattern[str] | None]:
+    """A word as it is looked for, and what it must match to stand as a whole."""
+    folded = fold(word)
+    if not folded.isascii():
+        return folded, None
     # the word comes before what must not precede it, because such a pattern is searched fast
-    whole = re.escape(word)
-    return re.search(rf"{whole}(?<!\w{whole})(?!\w)", text) is not None
+    whole = re.escape(folded)
+    return folded, re.compile(rf"{whole}(?<!\w{whole})(?!\w)")
+
+
+def _contains(text: str, word: str, whole: re.Pattern[str] | None) -> bool:
+    return word in text and (whole is None or whole.search(text) is not None)
 
 
 def overlaps(texts: Mapping[str, str], words: Iterable[str]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from acms_adapters.models.base import as_utc
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EMPTY = b"{}"
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -33,7 +34,7 @@ def dump_json(value: Mapping[Any, Any]) -> bytes:
 
 def load_json(data: bytes | None) -> dict[str, Any]:
     """Read what `dump_json` wrote; a new object at every call."""
-    if not data:
+    if not data or data == _EMPTY:
         return {}
     loaded: dict[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
     return loaded

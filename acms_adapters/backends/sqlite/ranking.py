@@ -109,20 +109,19 @@ class ScoredText:
         spoken = tuple((weight, field) for weight, field in fields if not field.isascii())
         return cls(weighed, spoken, kind.saturation)
 
-    def occurrences(self, term: WeighedTerm) -> float:
-        """What the occurrences of a term add up to; 0 where there are none."""
-        if len(term.term) == 1:
-            return self.weighed.get(term.term[0], 0.0)
-        return sum(weight * field.count(term.pattern) for weight, field in self.fields)
+    def phrase(self, pattern: str) -> float:
+        """What the occurrences of a phrase add up to; 0 where there are none."""
+        return sum(weight * field.count(pattern) for weight, field in self.fields)
 
 
 def score(terms: Sequence[WeighedTerm], node: ScoredText) -> float:
     """BM25F of a node."""
-    total = 0.0
+    total, known, saturation = 0.0, node.weighed, node.saturation
     for term in terms:
-        weighed = node.occurrences(term)
+        words = term.term
+        weighed = known.get(words[0]) if len(words) == 1 else node.phrase(term.pattern)
         if weighed:
-            total += term.idf * weighed / (weighed + node.saturation)
+            total += term.idf * weighed / (weighed + saturation)
     return total
 
 

@@ -108,12 +108,14 @@ def _spellings(symbol: str, *, called: bool) -> Iterator[_Name]:
 def _titles(folded: str) -> Iterator[_Mention]:
     """Every run of two words and more that may be a title."""
     found = words(folded)[:_MOST_WORDS]
-    for first, (_, start, _) in enumerate(found):
-        for size in range(2, min(TITLE_WORDS, len(found) - first) + 1):
-            run = found[first : first + size]
-            if not all(is_stop_word(word) for word, _, _ in run):
-                key = " ".join(word for word, _, _ in run)
-                yield _Mention(start, run[-1][2], (("title", key),))
+    telling = [not is_stop_word(word) for word, _, _ in found]
+    for first, (key, start, _) in enumerate(found):
+        tells = telling[first]
+        for last in range(first + 1, min(first + TITLE_WORDS, len(found))):
+            word, _, end = found[last]
+            key, tells = f"{key} {word}", tells or telling[last]
+            if tells:
+                yield _Mention(start, end, (("title", key),))
 
 
 def _count(
