@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bench_fusion import BUDGET, SIZES, fragments, seconds, unavoidable
+from bench_fusion import BUDGET, SIZES, fragments, repeats_of, seconds, unavoidable
 
 from acms_adapters.models import ContextFragment, ContextRequest, StrategyCapabilities
 from acms_adapters.pipeline import FusionEngine, SkeletonCompressorService, StrategyCoordinator
@@ -66,10 +66,11 @@ def rows(sizes: Sequence[int] = SIZES) -> Iterator[dict[str, Any]]:
     before: dict[str, float] = {}
     for size in sizes:
         found = fragments(size)
-        repeats = 3 if size > 10_000 else 7
+        repeats = repeats_of(size)
         floor = seconds(partial(unavoidable, found), repeats=repeats)
         for name, work in works(found).items():
-            took = seconds(work, repeats=repeats)
+            # counting every text takes long, and hardly varies
+            took = seconds(work, repeats=1 if name == "compress to tokens" else repeats)
             yield {
                 "work": name,
                 "fragments": size,
