@@ -431,7 +431,7 @@ def test_c3_tuned_is_the_default_and_adds_to_spec_only_what_it_names() -> None:
         for name in Settings.model_fields
         if getattr(spec, name) != getattr(tuned, name) and name != "profile"
     }
-    assert differing == {"executor_reserve", "evidence_weights"}
+    assert differing == {"executor_reserve", "evidence_weights", "depth_fallback_steps"}
     assert (spec.executor_reserve, spec.evidence_weights) == (False, None)
     assert tuned.executor_reserve
 

@@ -19,6 +19,7 @@ PROFILES: Mapping[Profile, Mapping[str, Any]] = {
             "simple-keyword": 0.35,
             "semantic-embedding": 0.65,
         },
+        "depth_fallback_steps": (2, 4, 0),
     },
 }
 
@@ -30,6 +31,10 @@ REASONS: Mapping[str, str] = {
     "evidence_weights": (
         "What words and vectors find both is more often the answer than what one of them finds, "
         "and vectors alone mislead more rarely than words alone."
+    ),
+    "depth_fallback_steps": (
+        "In the room of one documented outline two signatures stand, so more of the code that a "
+        "question is about is named at all; prose has no signatures and shows its extract as before."
     ),
 }
 """Why each key of `tuned` differs from `spec`."""
