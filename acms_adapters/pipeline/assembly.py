@@ -26,7 +26,7 @@ from acms_adapters.pipeline.coordinator_config import CoordinationResult
 from acms_adapters.pipeline.finish import Finisher, Found
 from acms_adapters.pipeline.fragment_orderer import OrderKey
 from acms_adapters.pipeline.fusion import FusionEngine
-from acms_adapters.pipeline.refresh import carrying, freshen
+from acms_adapters.pipeline.refresh import carrying, counter_for, freshen
 from acms_adapters.pipeline.run import Options, Run
 from acms_adapters.pipeline.scope import resolve_scope
 from acms_adapters.pipeline.setup import (
@@ -254,8 +254,7 @@ class ACMSPipeline:
         return await self.aassemble(**carrying(payload, fresh, request, options))
 
     def _counting_as(self, payload: ContextPayload, request: Any) -> BackendSet:
-        tokenizer = ContextRequest.of(request).tokenizer or payload.tokenizer
-        return self.backends.with_(counter=token_counter(tokenizer or self._counter))
+        return self.backends.with_(counter=counter_for(payload, request, self._counter))
 
     def _close(self, run: Run, coordination: CoordinationResult | None) -> ContextPayload:
         found = _found(run, coordination, self.registry.failures()).inside(run.request)

@@ -14,7 +14,8 @@ from acms_adapters.models import (
     LedgerEntry,
     LeftOut,
 )
-from acms_adapters.protocols import BackendSet
+from acms_adapters.protocols import BackendSet, TokenCounter
+from acms_adapters.tokens import token_counter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +38,8 @@ class Freshness:
         return not self.changed and not self.gone
 
 
-def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:
-    """Compare each fragment with its node in the store, at the depth that was read.
-
-    What no strategy brought did not come from the store and stays as it is, as does everything
-    where there is no source of renderings.
+def counter_for(payload: ContextPayload, request: Any, default: Any) -> TokenCounter:
+    """Counts as the request says, else as the payload was counted, else as by default.
 
     Raises:
         RequestError: It is no payload.
@@ -50,6 +48,15 @@ def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:
         raise RequestError(
             f"refresh takes the payload of an earlier call, not {payload!r}: assemble one first"
         )
+    return token_counter(ContextRequest.of(request).tokenizer or payload.tokenizer or default)
+
+
+def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:
+    """Compare each fragment with its node in the store, at the depth that was read.
+
+    What no strategy brought did not come from the store and stays as it is, as does everything
+    where there is no source of renderings.
+    """
     current: list[ContextFragment] = []
     gone: list[LedgerEntry] = []
     changed = 0
