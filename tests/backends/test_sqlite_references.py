@@ -90,6 +90,17 @@ def test_a_symbol_of_the_own_file_goes_before_others(store: SQLiteStore, make: A
     assert linked(store, caller) == ["project://app/a.py#x.go"]
 
 
+def test_of_several_definitions_of_a_dotted_path_the_first_is_meant_whichever_came_first(
+    store: SQLiteStore, make: Any
+) -> None:
+    second = make.code("a.py#run-2", names=("a.run",), resource="a.py")
+    store.replace(make.resource(second))
+    store.replace(make.resource(make.code("a.py#run", names=("a.run",), resource="a.py"), second))
+    store.replace(make.resource(make.node("b", "text"), references=(("b", "links", "a.run"),)))
+    store.resolve_references()
+    assert [edge.target for edge in store.graph.neighbors(["b"])] == ["a.py#run"]
+
+
 def test_mentions_follow_what_comes_and_goes(store: SQLiteStore, make: Any) -> None:
     page = "project://app/page.md"
     mentions = ((page, "links", "target"), (page, "links", "later.md"))

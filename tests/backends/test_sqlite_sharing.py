@@ -11,6 +11,7 @@ import pytest
 
 from acms_adapters import ContextStore
 from acms_adapters.backends.names import names_in
+from acms_adapters.backends.sqlite import sharing
 from acms_adapters.backends.sqlite.sharing import MOST_HOLDERS
 from acms_adapters.protocols import GraphBackend, SharesNames
 
@@ -20,6 +21,9 @@ PAGES = {
     "school": "The University of Leeds is a school.",
     "rain": "It rains often. However, nobody minds.",
 }
+
+MOST_READ = 60
+"""For tests, which need not read thousands."""
 
 
 def page(name: str, text: str) -> SimpleNamespace:
@@ -60,6 +64,24 @@ def test_b5_what_is_out_of_scope_shares_nothing(graph: GraphBackend) -> None:
     assert isinstance(graph, SharesNames)
     assert graph.sharing(["builder"], scope=["school"]) == {"builder": {"school": 1.0}}
     assert graph.sharing(["builder"], limit=1) == {"builder": {"bridge": 0.5}}
+
+
+@pytest.mark.parametrize("elsewhere", [MOST_HOLDERS + 1, MOST_READ - 2, MOST_READ])
+@pytest.mark.parametrize("first", ["others", "own"])
+def test_b5_those_who_hold_a_name_elsewhere_do_not_count_whoever_was_written_first(
+    elsewhere: int, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "MOST_READ", MOST_READ)
+    own = [page(f"project://own/{i}", f"the {i} of Leeds Castle.") for i in range(2)]
+    others = [page(f"project://b/{i}", f"one {i} of Leeds Castle.") for i in range(elsewhere)]
+    with ContextStore.in_memory(embedder=None) as store:
+        for pages in (others, own) if first == "others" else (own, others):
+            store.add_documents(pages)
+        graph = store.backends().graph
+        assert isinstance(graph, SharesNames)
+        found = graph.sharing(["project://own/0"], scope=["project://own"])
+    wanted = {"project://own/0": {"project://own/1": 0.5}}
+    assert found == ({} if elsewhere == MOST_READ else wanted)
 
 
 def test_a_name_that_many_hold_says_nothing() -> None:

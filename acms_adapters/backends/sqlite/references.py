@@ -138,7 +138,7 @@ class _Lookup:
             rows = self._connection.execute(
                 "SELECT DISTINCT n.id, n.uri, n.resource_uri FROM names m"
                 f" JOIN nodes n ON n.id = m.node WHERE m.{column} = ? AND n.state = {PRESENT}"
-                " ORDER BY n.id",
+                " ORDER BY n.uri",
                 (name,),
             )
             same = (row for row in rows if _root(row[1]) == root)

@@ -18,6 +18,9 @@ from acms_adapters.backends.sqlite.kept import Kept
 MOST_HOLDERS = 20
 """Nodes that hold a name, beyond which it says nothing."""
 
+MOST_READ = 2_000
+"""Nodes in and out of scope that hold a name, beyond which it says nothing anywhere."""
+
 
 def shared_names(
     connection: sqlite3.Connection,
@@ -76,15 +79,22 @@ def _names_of(
 def _holders(
     connection: sqlite3.Connection, name: int, wanted: Condition, kept: Kept
 ) -> tuple[str, ...]:
-    """Nodes that hold a name; none where there are too many."""
+    """Nodes in scope that hold a name; none where there are too many."""
     known = kept.holders.get(name)
     if known is None:
         rows = connection.execute(
             "SELECT n.uri FROM (SELECT node FROM entities WHERE name = ? LIMIT ?) e"
-            f" JOIN nodes n ON n.id = e.node WHERE {wanted.sql}",
-            (name, MOST_HOLDERS + 1, *wanted.params),
+            f" CROSS JOIN nodes n ON n.id = e.node WHERE {wanted.sql} LIMIT ?",
+            (name, MOST_READ, *wanted.params, MOST_HOLDERS + 1),
         ).fetchall()
-        known = tuple(uri for (uri,) in rows) if len(rows) <= MOST_HOLDERS else ()
+        is_rare = len(rows) <= MOST_HOLDERS and not _is_everywhere(connection, name)
+        known = tuple(uri for (uri,) in rows) if is_rare else ()
         kept.charge(0, 1 + len(known))
         kept.holders[name] = known
     return known
+
+
+def _is_everywhere(connection: sqlite3.Connection, name: int) -> bool:
+    """Whether more nodes hold a name than are read, of which some might be wanted."""
+    beyond = "SELECT 1 FROM entities WHERE name = ? LIMIT 1 OFFSET ?"
+    return connection.execute(beyond, (name, MOST_READ)).fetchone() is not None
