@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from acms_adapters.models import ContextFragment
@@ -101,7 +101,7 @@ class Passages:
             return None
         near: Iterable[tuple[int, str]] = self.all.items()
         if len(self.all) > _FEW and (probe := _probe(text)) != _NO_PAIR:
-            near = self._known(self._indexed().by_pair.get(probe, ()))
+            near = self._known(self._indexed().holding(probe))
         return next((n for n, outer in near if text in outer and contains(outer, text)), None)
 
     def inside(self, text: str) -> Collection[int]:
@@ -127,33 +127,45 @@ class Passages:
 
 
 class _Index:
-    """Numbers of passages by their pairs of words."""
+    """Numbers of passages by their pairs of words.
+
+    Pairs are known by their hashes, and most of them lead to one number: of 10,000 passages there
+    are a million pairs, which as objects of their own would take longer to keep than to find.
+    """
 
     def __init__(self) -> None:
-        self.by_pair: dict[_Pair, list[int]] = {}
-        self.by_probe: dict[_Pair, list[int]] = {}
+        self.by_probe: dict[int, list[int]] = {}
+        self._by_pair: dict[int, int | list[int]] = {}
 
     def add(self, number: int, text: str) -> None:
         """Take a passage up."""
         self.by_probe.setdefault(_probe(text), []).append(number)
+        by_pair = self._by_pair
         for pair in set(_pairs(text)):
-            self.by_pair.setdefault(pair, []).append(number)
+            known = by_pair.setdefault(pair, number)
+            if isinstance(known, list):
+                known.append(number)
+            elif known != number:
+                by_pair[pair] = [known, number]
+
+    def holding(self, pair: int) -> Sequence[int]:
+        """Numbers of the passages in which a pair stands, and perhaps of others."""
+        known = self._by_pair.get(pair, ())
+        return (known,) if isinstance(known, int) else known
 
 
-_Pair = tuple[str, str]
-_NO_PAIR = ("", "")
+_NO_PAIR = hash(("", ""))
 
 
-def _pairs(text: str) -> Iterable[_Pair]:
-    words = text.split()
-    return pairwise(words)
+def _pairs(text: str) -> Iterable[int]:
+    return map(hash, pairwise(text.split()))
 
 
-def _probe(text: str) -> _Pair:
+def _probe(text: str) -> int:
     """The longest pair of whole words at the beginning of a passage."""
     words = text.split(None, _PROBED_WORDS)[1:-1]
     pairs = pairwise(words)
-    return max(pairs, key=lambda pair: len(pair[0]) + len(pair[1]), default=_NO_PAIR)
+    return hash(max(pairs, key=lambda pair: len(pair[0]) + len(pair[1]), default=("", "")))
 
 
 def passage(content: str) -> str:
