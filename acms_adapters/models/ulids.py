@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 import time
 
@@ -16,9 +17,8 @@ class Ulids:
     """Makes ULIDs, each larger than the one before; thread-safe, and apart in forked processes."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last = 0
-        os.register_at_fork(after_in_child=self._forget)
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
 
     def make(self) -> str:
         """A new one."""
@@ -26,16 +26,17 @@ class Ulids:
         with self._lock:
             if moment > self._last >> _RANDOM_BITS:
                 # one bit is left for those that follow in the same millisecond
-                chance = int.from_bytes(os.urandom(_RANDOM_BITS // 8)) >> 1
-                self._last = moment << _RANDOM_BITS | chance
+                self._last = moment << _RANDOM_BITS | self._chance.getrandbits(_RANDOM_BITS - 1)
             else:
                 self._last += 1
             number = self._last
         return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
-    def _forget(self) -> None:
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
+        # asking the system each time would let other threads run first, for milliseconds
+        self._chance = random.Random(os.urandom(32))
 
 
 ULIDS = Ulids()

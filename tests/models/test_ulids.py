@@ -54,13 +54,13 @@ def test_threads_never_make_the_same() -> None:
 
 def test_a_forked_process_draws_anew() -> None:
     made = Ulids()
-    made.make()
+    before = (made.make(), made._chance.getstate())
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        os.write(writing, str(made._last).encode())
+        os.write(writing, f"{made._last} {made._chance.getstate() == before[1]}".encode())
         os._exit(0)
     os.waitpid(child, 0)
     os.close(writing)
     with os.fdopen(reading) as answer:
-        assert answer.read() == "0"
+        assert answer.read() == "0 False"
