@@ -151,7 +151,7 @@ def test_b6_what_was_written_first_does_not_decide_what_is_kept_of_a_hub(
     scope: list[str] | None,
     direction: Any,
 ) -> None:
-    """Every spoke comes as a resource of its own, in two orders; some come twice or go between."""
+    """B6.lots: every spoke comes as a resource of its own, in two orders, some twice."""
     answers = []
     with pytest.MonkeyPatch.context() as patched:
         for name, value in (("HUB", 3), ("FAN", 5), ("MOST_READ", 12)):

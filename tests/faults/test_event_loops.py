@@ -89,10 +89,10 @@ async def at_once(ask: Ask) -> Answers:
     return list(await asyncio.gather(*map(ask, QUESTIONS)))
 
 
-def test_c_one_object_answers_alike_on_every_event_loop_and_thread(
+def test_b8_one_object_answers_alike_on_every_event_loop_and_thread(
     ask: tuple[Ask, Callable[[str], Any]],
 ) -> None:
-    """C.threads: loops one after the other, in other threads, two at the same time."""
+    """B8.loops: loops one after the other, in other threads, two at the same time."""
     on_loop, plainly = ask
     wanted = [plainly(question) for question in QUESTIONS]
     assert any(wanted)
@@ -110,10 +110,10 @@ def test_c_one_object_answers_alike_on_every_event_loop_and_thread(
     assert [plainly(question) for question in QUESTIONS] == wanted
 
 
-async def test_c_a_thread_asks_while_the_event_loop_does(
+async def test_b8_a_thread_asks_while_the_event_loop_does(
     ask: tuple[Ask, Callable[[str], Any]],
 ) -> None:
-    """C.threads: plain calls in workers beside waiting ones."""
+    """B8.loops: plain calls in workers beside waiting ones."""
     on_loop, plainly = ask
     wanted = [plainly(question) for question in QUESTIONS]
     jobs = [asyncio.to_thread(plainly, question) for question in QUESTIONS]
@@ -121,8 +121,8 @@ async def test_c_a_thread_asks_while_the_event_loop_does(
     assert cast(Answers, answers) == [*wanted, *wanted]
 
 
-def test_c_what_a_thread_made_is_asked_on_the_loop_of_another(place: Path) -> None:
-    """C.threads: the thread that made everything is gone by then."""
+def test_b8_what_a_thread_made_is_asked_on_the_loop_of_another(place: Path) -> None:
+    """B8.loops: the thread that made everything is gone by then."""
     with ThreadPoolExecutor(1) as pool:
         store = pool.submit(ContextStore.open, place, read_only=True).result()
         pipeline = pool.submit(store.pipeline, PATIENT).result()

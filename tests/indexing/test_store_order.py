@@ -43,6 +43,7 @@ def answers(store: ContextStore) -> list[str]:
 def test_files_added_one_by_one_removed_and_added_again_give_the_same_answers(
     folder: Path, seed: int
 ) -> None:
+    """B8.order."""
     files = sorted(folder.rglob("*.py"))
     random.Random(seed).shuffle(files)
     with (

@@ -181,6 +181,7 @@ B5.target A hop respects the scope at its target too.
 B6 Walks end on cycles, visit once, bound hubs and order by distance.
 B6.popular Being linked from everywhere is worth nothing by itself.
 B6.walk A walk through any graph ends, visits each node once and never leaves its scope.
+B6.lots Which of a hub's edges a limit keeps does not depend on what was written first.
 B6.random Edges of any graph lead to what is there and in scope, each once.
 B7 The file key's default embedder is `character-frequency-v1`, deterministic and without
     dependencies.
@@ -200,6 +201,9 @@ B8.readers Readers beside a writer see each commit whole at their next question.
 B8.writers A second writer waits and then says for whom.
 B8.readonly A folder that may only be read can be read, vectors and all.
 B8.threads Threads get the answers that one thread gets.
+B8.loops Event loops one after the other, at once and in several threads get the answers of a
+    plain call.
+B8.order What a store answers depends on what it holds, not on how it came to hold it.
 B8.leaks No thread, file or client is left behind.
 B8.migration A store of an older version is lifted with all it holds.
 B8.newer A store of a newer version is refused by name and left untouched.
