@@ -18,6 +18,7 @@ from acms_adapters.config import Settings
 from acms_adapters.errors import RequestError, UnknownNameError
 from acms_adapters.indexing import ContextStore
 from acms_adapters.langchain.documents import to_documents
+from acms_adapters.langchain.stores import read_stores
 from acms_adapters.langchain.tracing import (
     Assembles,
     aassemble_below,
@@ -135,8 +136,6 @@ class ACMSRetriever(BaseRetriever):
         Raises:
             ValueError: Nothing that can be searched, or two of a kind.
         """
-        from acms_adapters.langchain.stores import read_stores
-
         return cls(pipeline=ACMSPipeline(settings, backends=read_stores(stores)), **fields)
 
     def assemble(self, query: str, **options: Any) -> ContextPayload:
