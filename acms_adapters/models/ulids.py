@@ -17,6 +17,9 @@ class Ulids:
     """Makes ULIDs, each larger than the one before; thread-safe, and apart in forked processes."""
 
     def __init__(self) -> None:
+        self._last = 0
+        self._lock = threading.Lock()
+        self._chance = random.Random()
         self._begin()
         os.register_at_fork(after_in_child=self._begin)
 
