@@ -75,7 +75,9 @@ def to_ranking(
     total: int | None = None,
     stats: Mapping[str, Any] | None = None,
 ) -> Ranking:
-    """Make fragments of the best hits, by relevance, then node; those without text are left out.
+    """Make fragments of the best hits, by relevance, then node.
+
+    Those without text are delivered too, so that the ledger tells of them; no limit counts them.
 
     Args:
         rated: Hits with their relevance in [0, 1].
@@ -87,24 +89,22 @@ def to_ranking(
     """
     ordered = sorted(rated, key=lambda pair: (-pair[1], pair[0].uko_node))
     fragments: list[ContextFragment] = []
-    choice = Choice(budget)
+    choice, made = Choice(budget), 0
     for hit, relevance in ordered:
-        if len(fragments) == limit or choice.is_enough:
+        if made == limit or choice.is_enough:
             break
         fragment = to_fragment(hit, relevance, strategy=strategy, backends=backends)
-        if fragment is not None:
-            choice.add(fragment.token_count)
-            fragments.append(fragment)
+        choice.add(fragment.token_count)
+        made += bool(fragment.content)
+        fragments.append(fragment)
     return Ranking(fragments, total=len(ordered) if total is None else total, stats=stats)
 
 
 def to_fragment(
     hit: SearchHit, relevance: float, *, strategy: str, backends: BackendSet
-) -> ContextFragment | None:
-    """The fragment of a hit, or None when nobody has its text."""
-    rendering = _rendering(hit, backends)
-    if rendering is None or not rendering.content:
-        return None
+) -> ContextFragment:
+    """The fragment of a hit; empty when nobody has its text."""
+    rendering = _rendering(hit, backends) or _nothing(hit)
     tokens = _tokens(rendering, backends)
     provenance = hit.provenance or FragmentProvenance(resource_uri=hit.uko_node)
     return fragment_of(
@@ -132,6 +132,12 @@ def tokens_of(hit: SearchHit, backends: BackendSet) -> int:
     """Tokens of a hit's text, counted or estimated where nobody knows them; for ranking only."""
     rendering = _rendering(hit, backends)
     return _tokens(rendering, backends) if rendering else 0
+
+
+def _nothing(hit: SearchHit) -> Rendering:
+    return Rendering(
+        uko_node=hit.uko_node, detail_depth=hit.detail_depth, content="", token_count=0
+    )
 
 
 def _tokens(rendering: Rendering, backends: BackendSet) -> int:

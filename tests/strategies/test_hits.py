@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acms_adapters import ACMSPipeline
 from acms_adapters.models import ContextBudget, FragmentProvenance, SearchHit
 from acms_adapters.protocols import BackendSet
 from acms_strategies.hits import CHOICE, to_ranking, tokens_of
@@ -64,9 +65,25 @@ def test_equal_relevance_goes_by_node_and_provenance_is_kept() -> None:
 
 
 @pytest.mark.parametrize("content", [None, ""])
-def test_a_hit_without_a_text_is_no_fragment(content: str | None) -> None:
-    hit = SearchHit(uko_node="n://1", content=content)
+def test_a_hit_without_a_text_is_told_of_and_takes_nobodys_place_f7(content: str | None) -> None:
+    hits = [
+        (SearchHit(uko_node="n://1", content=content), 0.9),
+        (SearchHit(uko_node="n://2", content="text"), 0.5),
+    ]
     budget = ContextBudget(max_tokens=9)
-    empty = to_ranking([(hit, 0.5)], strategy="some", backends=BackendSet(), budget=budget, limit=9)
-    assert empty == []
-    assert tokens_of(hit, BackendSet()) == 0
+    found = to_ranking(hits, strategy="some", backends=BackendSet(), budget=budget, limit=1)
+    assert [(f.uko_node, f.content) for f in found] == [("n://1", ""), ("n://2", "text")]
+    assert tokens_of(hits[0][0], BackendSet()) == 0
+
+
+class Textless:
+    """Finds what nobody has a text for."""
+
+    def search(self, query: str, **_: Any) -> list[SearchHit]:
+        return [SearchHit(uko_node="n://1", score=0.5)]
+
+
+def test_what_was_found_without_a_text_does_not_look_as_if_nothing_was_found_f7_s9() -> None:
+    payload = ACMSPipeline(backends={"text": Textless()}).assemble("anything", budget=100)
+    assert payload.fragments == ()
+    assert [(e.uko_node, e.reason) for e in payload.ledger.entries] == [("n://1", "empty")]

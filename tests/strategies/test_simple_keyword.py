@@ -140,10 +140,11 @@ def test_a_text_that_the_hit_lacks_comes_from_the_renderings_and_is_counted(worl
 
     backends = BackendSet(text=Bare(), renderings=Renderings(), counter=Counter(), now=world.now)
     request = ContextRequest(query="pool")
-    (found,) = SimpleKeywordStrategy().assemble(request, backends, BUDGET, PlanContext())
+    found, lost = SimpleKeywordStrategy().assemble(request, backends, BUDGET, PlanContext())
     assert (found.content, found.detail_depth, found.token_count) == ("def pool()", 2, 10)
     assert found.created_at == world.now
     assert found.provenance.resource_uri == "n://1"
+    assert (lost.uko_node, lost.content, lost.token_count) == ("n://2", "", 0)
 
 
 def test_m7_raw_scores_of_a_foreign_backend_keep_their_order(world: Any) -> None:
