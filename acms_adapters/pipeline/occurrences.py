@@ -59,8 +59,7 @@ def _beginning_like(words: Iterable[str]) -> re.Pattern[str]:
     """
     rests = defaultdict(set)
     for word in words:
-        # a stem may end otherwise than the word: `fli` for fly
-        rests[word[0]].add(word[1 : _BEGINNING if len(word) > _BEGINNING else _BEGINNING - 1])
+        rests[word[0]].add(_rest(word))
     letters = "".join(sorted(rests))
     branches = "|".join(
         rf"(?<=[{letter}{letter.upper()}])(?i:{'|'.join(sorted(rests[letter]))})"
@@ -68,3 +67,11 @@ def _beginning_like(words: Iterable[str]) -> re.Pattern[str]:
     )
     inside = r"(?<![A-Za-z][a-z])(?<![0-9][0-9])"
     return re.compile(rf"[{letters}{letters.upper()}]{inside}(?:{branches})\w*", re.ASCII)
+
+
+def _rest(word: str) -> str:
+    """A pattern for what stands behind the first letter wherever a word has this stem."""
+    if len(word) == 1:
+        return r"(?!\d)" if word.isdigit() else "(?-i:(?![a-z]))"
+    # using has the stem `use`, skies `sky`
+    return word[1:-1] if len(word) <= _BEGINNING and word[-1] in "eiy" else word[1:_BEGINNING]

@@ -171,8 +171,13 @@ def fitting(budget: int) -> dict[str, Fit]:
     """Those that know a budget."""
     encoding()
     own = ACMSNodePostprocessor(max_tokens=budget, tokenizer=CallableCounter(count))
+    by_scores = own.model_copy(update={"ranking": "given"})
     trimwise = TrimwiseNodePostprocessor(limit=budget, token_counter=count)
-    return {"ACMSNodePostprocessor": _run(own), "trimwise": _run(trimwise)}
+    return {
+        "ACMSNodePostprocessor": _run(own),
+        "the same by scores alone": _run(by_scores),
+        "trimwise": _run(trimwise),
+    }
 
 
 def others() -> dict[str, Fit]:

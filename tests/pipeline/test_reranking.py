@@ -15,8 +15,21 @@ from acms_adapters.pipeline.reranking import Passage, heading_of, rerank
 
 WORDS = [
     *("install", "installed", "Installation", "requirement", "getUserName", "get_user_name"),
-    *("flying", "fly", "skies", "sky", "python3", "2018", "12018", "a", "b", "use", "user"),
-    *("reuse", "HTTPServer", "the", "of", "dying", "day", "days"),
+    *(
+        "flying",
+        "fly",
+        "skies",
+        "sky",
+        "python3",
+        "2018",
+        "12018",
+        "a",
+        "b",
+        "use",
+        "using",
+        "user",
+    ),
+    *("reuse", "HTTPServer", "3", "3rd", "x1", "the", "of", "dying", "day", "days", "AI"),
 ]
 QUESTION = "How does the installer find a requirement of python3?"
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
