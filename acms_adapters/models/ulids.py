@@ -21,7 +21,8 @@ class Ulids:
         self._lock = threading.Lock()
         self._chance = random.Random()
         self._begin()
-        os.register_at_fork(after_in_child=self._begin)
+        if hasattr(os, "register_at_fork"):  # there is none on Windows, where nothing forks
+            os.register_at_fork(after_in_child=self._begin)
 
     def make(self) -> str:
         """A new one."""
