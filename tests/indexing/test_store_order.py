@@ -14,6 +14,7 @@ from acms_adapters.backends import chroma, vectors
 from acms_adapters.indexing import ContextStore
 
 CHARACTERS = "character-frequency-v1"
+PATIENT = {"context": {"strategies": {"executor_timeout_seconds": 600.0}}}
 QUESTIONS = (
     "who locks the folder",
     "what is a crowd of equal vectors",
@@ -34,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 def answers(store: ContextStore) -> list[str]:
     pipeline = ACMSPipeline(
-        backends=store.backends(), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC)
+        PATIENT, backends=store.backends(), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC)
     )
     return [pipeline.assemble(question, budget=1_500).context_hash for question in QUESTIONS]
 
