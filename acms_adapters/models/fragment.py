@@ -130,11 +130,18 @@ def as_fragments(values: Iterable[Any], name: str = "fragments") -> tuple[Contex
     raise RequestError(f"{name} must be ContextFragment objects, not {values!r:.200}")
 
 
-def detached(fragment: ContextFragment) -> ContextFragment:
-    """The same fragment, sharing nothing that a reader could change."""
+def detached(fragment: ContextFragment, **values: Any) -> ContextFragment:
+    """The same fragment, sharing nothing that a reader could change.
+
+    Args:
+        fragment: It stays as it is.
+        **values: Fields to replace, by values that need no check.
+    """
     metadata = own_copy(fragment.metadata) if fragment.metadata else {}
-    values = {**fragment.__dict__, "metadata": metadata}
-    return unchecked(type(fragment), values, fragment.model_fields_set)
+    given = fragment.__pydantic_fields_set__
+    if values:
+        given = given | values.keys()
+    return unchecked(type(fragment), {**fragment.__dict__, "metadata": metadata, **values}, given)
 
 
 def fragment_of(

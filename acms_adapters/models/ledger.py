@@ -68,13 +68,14 @@ class LedgerEntry(FrozenModel):
         fragment: ContextFragment,
         reason: LeftOut,
         *,
+        strategy: str | None = None,
         other: str | None = None,
         needed: int | None = None,
         had: int | None = None,
         value: float | None = None,
         threshold: float | None = None,
     ) -> LedgerEntry:
-        """Write down why `fragment` was left out."""
+        """Write down why `fragment` was left out; without a strategy, that of its provenance."""
         # The parts were validated as a fragment. There can be 100,000 of these, and even
         # `model_construct` takes three times as long.
         entry = object.__new__(cls)
@@ -85,7 +86,7 @@ class LedgerEntry(FrozenModel):
             "token_count": fragment.token_count,
             "relevance_score": fragment.relevance_score,
             "tier": fragment.tier,
-            "strategy": fragment.provenance.strategy,
+            "strategy": fragment.provenance.strategy if strategy is None else strategy,
             "reason": reason,
             "other": other,
             "needed": needed,

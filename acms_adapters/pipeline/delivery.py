@@ -73,7 +73,8 @@ def receive(
     kept: list[ContextFragment] = []
     beyond: list[ContextFragment] = []
     left_out = [
-        _entry(fragment, LeftOut.BEYOND_LIMIT, strategy) for _, fragment in ranked[max_fragments:]
+        LedgerEntry.of(fragment, LeftOut.BEYOND_LIMIT, strategy=strategy)
+        for _, fragment in ranked[max_fragments:]
     ]
     left = tokens
     for score, fragment in ranked[:max_fragments]:
@@ -84,10 +85,10 @@ def receive(
             beyond.append(_stamp(fragment, strategy, score))
         else:
             left_out.append(
-                _entry(
+                LedgerEntry.of(
                     fragment,
                     LeftOut.BEYOND_SHARE,
-                    strategy,
+                    strategy=strategy,
                     needed=fragment.token_count,
                     had=left,
                 )
@@ -104,7 +105,10 @@ def receive(
 def late(delivery: Delivery, strategy: str) -> list[LedgerEntry]:
     """Account for a delivery that came too late to be used."""
     return [
-        *(_entry(f, LeftOut.LATE, strategy) for f in (*delivery.kept, *delivery.reserve)),
+        *(
+            LedgerEntry.of(f, LeftOut.LATE, strategy=strategy)
+            for f in (*delivery.kept, *delivery.reserve)
+        ),
         *(entry.model_copy(update={"reason": LeftOut.LATE}) for entry in delivery.left_out),
     ]
 
@@ -164,28 +168,11 @@ def _rank(scored: tuple[float, ContextFragment]) -> tuple[float, str, int, str]:
 def _stamp(fragment: ContextFragment, strategy: str, score: float) -> ContextFragment:
     """The fragment with its strategy and score, shared neither with strategies nor callers."""
     provenance = fragment.provenance
-    if (provenance.strategy, provenance.score, fragment.relevance_score) != (
-        strategy,
-        score,
-        score,
-    ):
-        stamped = changed(provenance, strategy=strategy, score=score)
-        fragment = changed(fragment, provenance=stamped, relevance_score=score)
-    return detached(fragment)
-
-
-def _entry(
-    fragment: ContextFragment,
-    reason: LeftOut,
-    strategy: str,
-    *,
-    needed: int | None = None,
-    had: int | None = None,
-) -> LedgerEntry:
-    entry = LedgerEntry.of(fragment, reason, needed=needed, had=had)
-    if entry.strategy == strategy:
-        return entry
-    return entry.model_copy(update={"strategy": strategy})
+    known = (provenance.strategy, provenance.score, fragment.relevance_score)
+    if known == (strategy, score, score):
+        return detached(fragment)
+    stamped = changed(provenance, strategy=strategy, score=score)
+    return detached(fragment, provenance=stamped, relevance_score=score)
 
 
 def _short(value: Any) -> str:
