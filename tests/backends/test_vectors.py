@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as np_st
 from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
 from acms_adapters.backends.vectors.calibration import SAMPLE_SIZE, choose_sample, relevance
 from acms_adapters.backends.vectors.records import unit
-from acms_adapters.errors import EmbedderMismatchError, RequestError
+from acms_adapters.errors import BackendError, EmbedderMismatchError, RequestError
 from acms_adapters.models import FragmentProvenance, SearchHit
 from acms_adapters.models.scores import to_evidence
 from acms_adapters.protocols import VectorBackend
@@ -449,3 +449,14 @@ def test_closing_forgets_everything_and_may_be_repeated(pets: MemoryVectorBacken
     pets.close()
     pets.close()
     assert pets.count() == 0
+
+
+def test_what_was_closed_says_so_and_does_not_look_empty_s9(pets: MemoryVectorBackend) -> None:
+    pets.close()
+    for ask in (
+        lambda: pets.similarity_search([1.0, 0.0]),
+        lambda: pets.rate([1.0, 0.0], ["cat"]),
+        lambda: pets.upsert(["new"], [[1.0, 0.0]]),
+    ):
+        with pytest.raises(BackendError, match="closed"):
+            ask()

@@ -17,7 +17,12 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document as SourceDocument
 
 from acms_adapters import ContextFragment, ContextStore
-from acms_adapters.errors import EmbedderMismatchError, StoreError, UnknownNameError
+from acms_adapters.errors import (
+    EmbedderMismatchError,
+    NothingAnsweredError,
+    StoreError,
+    UnknownNameError,
+)
 from acms_adapters.models import SearchHit
 from acms_adapters.models.surplus import restore_surplus
 
@@ -455,6 +460,14 @@ def test_a_closed_store_says_so_and_closes_twice(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.add_documents([Document(page_content="x")])
+
+
+def test_a_pipeline_that_outlives_its_store_says_so_and_does_not_find_nothing_s9() -> None:
+    with ContextStore.in_memory(embedder=CHARACTERS) as store:
+        store.add_documents([Document(id="x", page_content="millet")])
+        pipeline = store.pipeline()
+    with pytest.raises(NothingAnsweredError, match="closed"):
+        pipeline.assemble("millet", budget=500)
 
 
 def test_threads_write_one_after_the_other(tmp_path: Path) -> None:

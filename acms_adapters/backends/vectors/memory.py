@@ -28,6 +28,7 @@ from acms_adapters.backends.vectors.records import (
 )
 from acms_adapters.backends.vectors.scan import Scan
 from acms_adapters.backends.vectors.search import Candidate, Wanted, collect, scored
+from acms_adapters.errors import BackendError
 from acms_adapters.models.hit import SearchHit
 
 
@@ -66,6 +67,7 @@ class MemoryVectorBackend:
         self._snapshot: _Snapshot | None = None
         self._stamp = uuid.uuid4().hex
         self._dimensions: int | None = None
+        self._closed = False
 
     @property
     def dimensions(self) -> int | None:
@@ -142,6 +144,7 @@ class MemoryVectorBackend:
             return
         size = len(next(iter(records.values())).vector)
         with self._lock:
+            self._check_open()
             check_size(size, self._dimensions, embedder=self.embedder_name)
             self._records.update(records)
             self._changed(size)
@@ -153,6 +156,10 @@ class MemoryVectorBackend:
             for node in gone:
                 self._records.pop(node, None)
             self._changed(self._dimensions if self._records else None)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BackendError("the vectors in memory were closed: make a new backend")
 
     def _changed(self, dimensions: int | None) -> None:
         self._dimensions = dimensions
@@ -176,13 +183,15 @@ class MemoryVectorBackend:
         """Nothing to do: no other process writes here."""
 
     def close(self) -> None:
-        """Forget everything."""
+        """Forget everything; who asks afterwards is told so."""
         with self._lock:
+            self._closed = True
             self._records.clear()
             self._changed(None)
 
     def _current(self) -> _Snapshot:
         with self._lock:
+            self._check_open()
             if self._snapshot is None:
                 self._snapshot = _freeze(self._records)
             return self._snapshot
