@@ -259,10 +259,11 @@ def test_assignment_is_checked_as_construction_is() -> None:
         max_size=15,
     ),
     metadata=st.dictionaries(st.text(max_size=8), st.text(max_size=20), max_size=3),
+    question=st.text(max_size=20),
     budget=st.integers(1, 400),
 )
 def test_any_nodes_fit_any_budget_and_stay_unchanged_a2(
-    texts: list[tuple[str, float | None]], metadata: dict[str, str], budget: int
+    texts: list[tuple[str, float | None]], metadata: dict[str, str], question: str, budget: int
 ) -> None:
     nodes = [
         NodeWithScore(node=TextNode(text=text, metadata=dict(metadata)), score=score)
@@ -270,8 +271,10 @@ def test_any_nodes_fit_any_budget_and_stay_unchanged_a2(
     ]
     before = [node.model_dump_json() for node in nodes]
     postprocessor = ACMSNodePostprocessor(max_tokens=budget)
-    kept = postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle("q"))
+    kept = postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
     assert token_counter().count(read(kept)) <= budget
     assert [node.model_dump_json() for node in nodes] == before
-    payload = postprocessor.explain(nodes)
+    payload = postprocessor.explain(nodes, question)
     assert len(payload.fragments) + len(payload.ledger) == len(nodes)
+    places = [int(fragment.fragment_id) for fragment in payload.fragments]
+    assert [node.node.node_id for node in kept] == [nodes[at].node.node_id for at in places]

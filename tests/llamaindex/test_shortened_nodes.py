@@ -25,6 +25,7 @@ from llama_index.core.schema import (
 
 from acms_adapters import token_counter
 from acms_adapters.llamaindex import ACMSNodePostprocessor
+from acms_adapters.tokens import CallableCounter
 
 FACTS = [f"Fact {n} is about lamp number {n}." for n in range(100)]
 CODE = "\n".join(
@@ -237,3 +238,16 @@ def test_any_texts_fit_any_budget_at_any_depths_a2(
     assert tokens(kept) <= budget
     assert [node.model_dump_json() for node in nodes] == before
     assert len({node.node.node_id for node in kept}) == len(kept)
+
+
+def test_parts_are_looked_for_of_a_few_nodes_alone_however_many_do_not_fit() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    nodes = scored(*(TextNode(id_=f"n{n}", text=" ".join(FACTS)) for n in range(90)))
+    fit = ACMSNodePostprocessor(max_tokens=740, tokenizer=CallableCounter(count))
+    assert [node.node.node_id for node in fit.postprocess_nodes(nodes)][:1] == ["n0"]
+    assert len(counted) < 2 * len(nodes)
