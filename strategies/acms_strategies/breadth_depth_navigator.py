@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from acms_adapters.errors import StrategyError
 from acms_adapters.models import (
     ContextBudget,
     ContextRequest,
@@ -91,6 +92,10 @@ class BreadthDepthNavigatorStrategy(BuiltInStrategy):
         failed = evidence.failed
         focus = request.focus_nodes or plan_context.focus_nodes
         seeds, evidence = find_seeds(graph, request, focus, evidence)
+        asked = (backends.text is not None) + can_embed(backends)
+        if failed and len(failed) == asked and not seeds.strength:
+            # an empty answer would say that there is nothing to find
+            raise StrategyError(f"nothing tells where to begin: {'; '.join(failed)}")
         walked = walk(
             graph,
             seeds.strength,

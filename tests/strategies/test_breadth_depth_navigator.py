@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acms_adapters import ACMSPipeline, NothingAnsweredError, StrategyError
 from acms_adapters.models import ContextBudget, ContextRequest, PlanContext
 from acms_adapters.models.scores import to_evidence
 from acms_strategies import BreadthDepthNavigatorStrategy
@@ -211,6 +212,21 @@ def test_a_text_backend_that_fails_is_told_and_no_reason_to_fail(code: Any) -> N
     found = BreadthDepthNavigatorStrategy().assemble(request, backends, BUDGET, PlanContext())
     assert found_in(found) == ["close"]
     assert found.stats["failed_searches"] == ["text search: OSError: disk gone"]
+
+
+def test_s9_a_walk_that_cannot_begin_because_every_search_failed_did_not_find_nothing(
+    code: Any,
+) -> None:
+    class Broken:
+        def search(self, query: str, **options: Any) -> Any:
+            raise OSError("disk gone")
+
+    backends = code.backends("graph").with_(text=Broken())
+    request = ContextRequest(query="how long does a connection live")
+    with pytest.raises(StrategyError, match="where to begin: text search: OSError: disk gone"):
+        BreadthDepthNavigatorStrategy().assemble(request, backends, BUDGET, PlanContext())
+    with pytest.raises(NothingAnsweredError):
+        ACMSPipeline(backends=backends).assemble(request, budget=1_000)
 
 
 def test_d_a_cycle_a_loop_and_endless_hops_end(code: Any) -> None:
