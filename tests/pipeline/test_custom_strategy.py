@@ -16,12 +16,16 @@ from acms_adapters import (
     ACMSPipeline,
     ContextBudget,
     ContextFragment,
+    ContextRequest,
     ContextStore,
+    PlanContext,
     Settings,
     StrategyCapabilities,
     TrustError,
 )
 from acms_adapters.cli.app import run
+from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter, missing_backends
+from acms_adapters.protocols import BackendSet
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -122,6 +126,33 @@ FRAGMENTS = [
 
 def names(payload: Any) -> list[str]:
     return [f.uko_node.rpartition("/")[2].removesuffix(".py") for f in payload.fragments]
+
+
+def test_s1_the_guides_class_works_as_printed() -> None:
+    """D4-71."""
+    strategy = SpecStrategyAdapter.bridge(MyCustomStrategy())
+    assert strategy.name == "my-custom-strategy"
+    assert strategy.capabilities.quality_score == 0.75
+    assert strategy.explain() == MyCustomStrategy().explain()
+    none = BackendSet()
+    assert strategy.can_handle(ContextRequest(), none) == 0.0
+    assert strategy.can_handle(ContextRequest(focus_nodes=["a"]), none) == 0.6
+    assert strategy.can_handle(ContextRequest(focus_nodes=["a"], keywords=["io"]), none) == 0.9
+    pool, budget = BackendSet(candidates=tuple(FRAGMENTS)), ContextBudget(max_tokens=200)
+    chosen = strategy.assemble(ContextRequest(), pool, budget, PlanContext())
+    assert [fragment.uko_node for fragment in chosen] == [
+        FRAGMENTS[1].uko_node,
+        FRAGMENTS[0].uko_node,
+    ]
+
+
+def test_s1_bridging_twice_changes_nothing() -> None:
+    once = SpecStrategyAdapter.bridge(MyCustomStrategy())
+    assert SpecStrategyAdapter.bridge(once) is once
+
+
+def test_s1_the_short_form_needs_no_backend_because_it_sees_none() -> None:
+    assert missing_backends(SpecStrategyAdapter(MyCustomStrategy()), BackendSet()) == ()
 
 
 def test_registered_by_code_it_ranks_the_callers_fragments(assemble) -> None:

@@ -22,57 +22,6 @@ from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter, missing_bac
 from acms_adapters.protocols import BackendSet
 
 
-class MyCustomStrategy:
-    """The guide's custom strategy: hot fragments first, then relevance, then age."""
-
-    @property
-    def name(self) -> str:
-        return "my-custom-strategy"
-
-    @property
-    def capabilities(self) -> StrategyCapabilities:
-        return StrategyCapabilities(
-            uses_text=True,
-            uses_vector=False,
-            uses_graph=True,
-            uses_temporal=False,
-            resource_types=("source_file", "decision"),
-            quality_score=0.75,
-            supports_depth_breadth=True,
-            supports_plan_hierarchy=False,
-            supports_temporal=False,
-        )
-
-    def can_handle(self, request: dict[str, Any]) -> float:
-        if "focus_nodes" not in request:
-            return 0.0
-        keywords = request.get("keywords", [])
-        if any(kw in ["async", "io", "performance"] for kw in keywords):
-            return 0.9
-        return 0.6
-
-    def assemble(
-        self, fragments: Sequence[ContextFragment], budget: ContextBudget
-    ) -> Sequence[ContextFragment]:
-        ranked = sorted(
-            fragments,
-            key=lambda f: (f.tier == "hot", f.relevance_score, f.created_at),
-            reverse=True,
-        )
-        selected = []
-        total_tokens = 0
-        for fragment in ranked:
-            if total_tokens + fragment.token_count <= budget.available_tokens:
-                selected.append(fragment)
-                total_tokens += fragment.token_count
-            else:
-                break
-        return selected
-
-    def explain(self) -> str:
-        return "Hot fragments first."
-
-
 class Form:
     """A strategy whose two methods have the given signatures."""
 
@@ -90,37 +39,11 @@ def fragment(node: str, **fields: Any) -> ContextFragment:
 NO_PLAN = PlanContext()
 
 
-def test_s1_the_guides_class_works_as_printed() -> None:
-    """D4-71."""
-    strategy = SpecStrategyAdapter.bridge(MyCustomStrategy())
-    assert strategy.name == "my-custom-strategy"
-    assert strategy.capabilities.quality_score == 0.75
-    assert strategy.explain() == "Hot fragments first."
-    none = BackendSet()
-    assert strategy.can_handle(ContextRequest(), none) == 0.0
-    assert strategy.can_handle(ContextRequest(focus_nodes=["a"]), none) == 0.6
-    assert strategy.can_handle(ContextRequest(focus_nodes=["a"], keywords=["io"]), none) == 0.9
-    pool = (fragment("cold", relevance_score=0.9), fragment("hot", tier="hot"), fragment("last"))
-    chosen = strategy.assemble(
-        ContextRequest(), BackendSet(candidates=pool), ContextBudget(max_tokens=20), NO_PLAN
-    )
-    assert [f.uko_node for f in chosen] == ["hot", "cold"]
-
-
-def test_s1_bridging_twice_changes_nothing() -> None:
-    once = SpecStrategyAdapter.bridge(MyCustomStrategy())
-    assert SpecStrategyAdapter.bridge(once) is once
-
-
 def test_the_options_of_a_bridged_strategy_stay_visible() -> None:
     strategy = Form(lambda request: 1, lambda fragments, budget: [])
     assert SpecStrategyAdapter(strategy).options is None
     strategy.options = StrategyOptions(timeout_seconds=5)  # type: ignore[attr-defined]
     assert SpecStrategyAdapter(strategy).options.timeout_seconds == 5
-
-
-def test_s1_the_short_form_needs_no_backend_because_it_sees_none() -> None:
-    assert missing_backends(SpecStrategyAdapter(MyCustomStrategy()), BackendSet()) == ()
 
 
 def test_s1_a_native_strategy_is_used_as_it_is(stub: Any) -> None:
@@ -195,7 +118,7 @@ def test_s1_a_doubtful_form_is_a_type_error_that_says_what_is_expected(
 @pytest.mark.parametrize(
     ("thing", "told"),
     [
-        (MyCustomStrategy, "is a class; give an instance"),
+        (SpecStrategyAdapter, "is a class; give an instance"),
         (object(), "has no name, capabilities, can_handle, assemble; expected"),
         (MagicMock(), "must be a non-empty string"),
     ],
