@@ -34,7 +34,7 @@ REASONS: Mapping[str, str] = {
     ),
     "depth_fallback_steps": (
         "In the room of one documented outline two signatures stand, so more of the code that a "
-        "question is about is named at all; prose has no signatures and shows its extract as before."
+        "question is about is named at all; prose has no signatures and shows its extract as ever."
     ),
 }
 """Why each key of `tuned` differs from `spec`."""
