@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as np_st
 
 from acms_adapters.backends.vectors import MemoryVectorBackend, VectorIndex
 from acms_adapters.backends.vectors.calibration import SAMPLE_SIZE, choose_sample, relevance
-from acms_adapters.backends.vectors.records import unit
+from acms_adapters.backends.vectors.records import cosines_of, unit
 from acms_adapters.errors import BackendError, EmbedderMismatchError, RequestError
 from acms_adapters.models import FragmentProvenance, SearchHit
 from acms_adapters.models.scores import to_evidence
@@ -460,3 +460,13 @@ def test_what_was_closed_says_so_and_does_not_look_empty_s9(pets: MemoryVectorBa
     ):
         with pytest.raises(BackendError, match="closed"):
             ask()
+
+
+@pytest.mark.parametrize(("count", "size"), [(0, 4), (3, 4), (37, 256), (500, 256), (20, 5_000)])
+def test_rows_are_multiplied_in_blocks_as_in_one_piece(count: int, size: int) -> None:
+    chance = np.random.default_rng(count)
+    rows = chance.standard_normal((count, size)).astype(np.float32)
+    query = chance.standard_normal(size).astype(np.float32)
+    found = cosines_of(rows, query)
+    assert (found.dtype, found.shape) == (np.float32, (count,))
+    assert np.allclose(found, rows.astype(np.float64) @ query, rtol=1e-3, atol=1e-3)

@@ -24,6 +24,7 @@ from acms_adapters.backends.vectors.index import Hydrate
 from acms_adapters.backends.vectors.records import (
     Vector,
     check_size,
+    cosines_of,
     node_ids,
     read_query,
     read_records,
@@ -186,7 +187,7 @@ class ChromaVectorBackend:
             if len(sample) < SMALLEST_SAMPLE or not query.any() or not nodes:
                 return {}
             there, vectors = table.known_vectors(nodes)
-        cosines = [float(cosine) for cosine in vectors @ query] if there else []
+        cosines = [float(cosine) for cosine in cosines_of(vectors, query)] if there else []
         return dict(zip(there, relevance(cosines, query, sample=sample), strict=True))
 
     def upsert(

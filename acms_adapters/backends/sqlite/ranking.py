@@ -70,56 +70,74 @@ class Corpus:
         return cls(sum(row[0] for row in found.values()), averages[False], averages[True])
 
 
-@dataclass(frozen=True, slots=True)
 class ScoredText:
     """The tokens of a node as they are scored.
 
-    Attributes:
-        weighed: For each token what its occurrences add up to over the fields.
-        fields: Those that may hold phrases, with what an occurrence counts there.
-        saturation: See `FieldWeights`.
+    The first question to meet a node looks for its terms in the text. At the second one tokens are
+    counted once and for all: many nodes are never met again.
+
+    Args:
+        corpus: Sizes of the index.
+        is_prose: Whether it is weighed as prose.
+        lengths: Tokens by field.
+        text: Its `FieldTokens.texts` by line.
     """
 
-    weighed: Mapping[str, float]
-    fields: tuple[tuple[float, str], ...]
-    saturation: float
+    __slots__ = ("_is_met", "_state", "saturation")
 
-    @classmethod
-    def of(cls, corpus: Corpus, *, is_prose: bool, lengths: Sequence[int], text: str) -> ScoredText:
-        """Weigh the tokens of a node.
-
-        Args:
-            text: Its `FieldTokens.texts` by line.
-            lengths: Tokens by field.
-        """
+    def __init__(
+        self, corpus: Corpus, *, is_prose: bool, lengths: Sequence[int], text: str
+    ) -> None:
         kind, averages = (PROSE, corpus.prose) if is_prose else (CODE, corpus.code)
-        fields = [
+        fields = tuple(
             (weight / (1.0 - b + b * length / average), field)
             for weight, b, length, average, field in zip(
                 kind.weights, kind.norms, lengths, averages, text.split("\n"), strict=True
             )
             if length
-        ]
-        weighed: dict[str, float] = {}
-        for weight, field in fields:
-            for token, count in Counter(field.split()).items():
-                # a token is one object, in however many nodes it stands
-                weighed[intern(token)] = weighed.get(token, 0.0) + weight * count
-        # questions ask for phrases in scripts beyond ASCII alone
-        spoken = tuple((weight, field) for weight, field in fields if not field.isascii())
-        return cls(weighed, spoken, kind.saturation)
+        )
+        self.saturation = kind.saturation
+        self._is_met = False
+        # one object, so that threads never see the one part without the other
+        self._state: tuple[Mapping[str, float] | None, _Fields] = (None, fields)
 
-    def phrase(self, pattern: str) -> float:
-        """What the occurrences of a phrase add up to; 0 where there are none."""
-        return sum(weight * field.count(pattern) for weight, field in self.fields)
+    def look(self) -> tuple[Mapping[str, float] | None, _Fields]:
+        """What the occurrences of each token add up to, and fields that may hold other terms.
+
+        The first time there is no sum, and all fields are there.
+        """
+        if self._is_met and self._state[0] is None:
+            self._state = _counted(self._state[1])
+        self._is_met = True
+        return self._state
+
+
+_Fields = tuple[tuple[float, str], ...]
+"""What an occurrence counts in a field, and the tokens of the field."""
+
+
+def _counted(fields: _Fields) -> tuple[Mapping[str, float], _Fields]:
+    weighed: dict[str, float] = {}
+    for weight, field in fields:
+        for token, count in Counter(field.split()).items():
+            # a token is one object, in however many nodes it stands
+            weighed[intern(token)] = weighed.get(token, 0.0) + weight * count
+    # questions ask for phrases in scripts beyond ASCII alone
+    return weighed, tuple((weight, field) for weight, field in fields if not field.isascii())
 
 
 def score(terms: Sequence[WeighedTerm], node: ScoredText) -> float:
     """BM25F of a node."""
-    total, known, saturation = 0.0, node.weighed, node.saturation
+    total, saturation = 0.0, node.saturation
+    known, fields = node.look()
     for term in terms:
-        words = term.term
-        weighed = known.get(words[0]) if len(words) == 1 else node.phrase(term.pattern)
+        words, weighed = term.term, 0.0
+        if known is not None and len(words) == 1:
+            weighed = known.get(words[0], 0.0)
+        else:
+            pattern = term.pattern
+            for weight, field in fields:
+                weighed += weight * field.count(pattern)
         if weighed:
             total += term.idf * weighed / (weighed + saturation)
     return total

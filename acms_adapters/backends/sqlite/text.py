@@ -30,7 +30,7 @@ MOST_SCORES = 5_000
 MOST_TERMS = 64
 """Terms of a question that count: its rarest."""
 
-_A_TOKEN = 60  # characters that it takes the room of
+_COUNTED = 4  # times the room of a text that its counted tokens take
 _COUNTED_PHRASES = 2_000
 _WEIGHTS = ", ".join(map(str, CODE.weights))
 _LENGTHS = ", ".join(f"t.{column}" for column in FIELDS)
@@ -234,12 +234,12 @@ def _read_texts(
         f" JOIN nodes n ON n.id = t.node WHERE {chosen.sql} AND n.state = {PRESENT}",
         chosen.params,
     )
-    found = {
-        node: (uri, ScoredText.of(corpus, is_prose=bool(prose), lengths=lengths, text=text))
-        for node, uri, prose, *lengths, text in rows.fetchall()
-    }
-    size = sum(_A_TOKEN * len(text.weighed) for _, text in found.values())
-    kept.charge(size, 3 * len(found))
+    found: dict[int, tuple[str, ScoredText]] = {}
+    size = 0
+    for node, uri, prose, *lengths, text in rows.fetchall():
+        found[node] = (uri, ScoredText(corpus, is_prose=bool(prose), lengths=lengths, text=text))
+        size += len(text)
+    kept.charge(_COUNTED * size, 3 * len(found))
     kept.numbers.update((uri, node) for node, (uri, _) in found.items())
     kept.tokens.update(found)
     return found

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from acms_adapters.backends.vectors.records import Vector
+from acms_adapters.backends.vectors.records import Vector, cosines_of
 from acms_adapters.models.scores import calibrate, rescale
 
 SAMPLE_SIZE = 256
@@ -40,7 +40,7 @@ def relevance(cosines: Sequence[float], query: Vector, *, sample: Vector) -> lis
     """
     if len(sample) < SMALLEST_SAMPLE:
         return rescale(cosines)
-    spread = sample @ query
+    spread = cosines_of(sample, query)
     deviation = float(spread.std())
     return calibrate(
         cosines,

@@ -21,6 +21,7 @@ from acms_adapters.backends.vectors.records import (
     Vector,
     VectorRecord,
     check_size,
+    cosines_of,
     node_ids,
     read_query,
     read_records,
@@ -116,7 +117,7 @@ class MemoryVectorBackend:
             return {}
         there = [node for node in nodes if node in current.records]
         rows = [current.scan.rows[node] for node in there]
-        cosines = [float(cosine) for cosine in current.scan.matrix[rows] @ query]
+        cosines = [float(cosine) for cosine in cosines_of(current.scan.matrix[rows], query)]
         return dict(zip(there, relevance(cosines, query, sample=current.sample), strict=True))
 
     def upsert(

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from acms_adapters.backends.vectors.records import Vector, unit
+from acms_adapters.backends.vectors.records import Vector, cosines_of, unit
 from acms_adapters.backends.vectors.search import Candidate
 
 _DIGITS = 6  # cosines of float32 vectors are no better
@@ -67,7 +67,8 @@ class Scan:
         Args:
             query: Of length 1.
         """
-        cosines = np.round(np.clip(self.matrix @ query, -1.0, 1.0).astype(np.float64), _DIGITS)
+        near = np.clip(cosines_of(self.matrix, query), -1.0, 1.0)
+        cosines = np.round(near.astype(np.float64), _DIGITS)
         return np.argsort(-cosines, kind="stable"), cosines
 
     def candidates(self, rows: NDArray[np.int64], cosines: NDArray[np.float64]) -> list[Candidate]:
