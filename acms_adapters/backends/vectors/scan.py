@@ -67,8 +67,8 @@ class Scan:
         Args:
             query: Of length 1.
         """
-        near = np.clip(cosines_of(self.matrix, query), -1.0, 1.0)
-        cosines = np.round(near.astype(np.float64), _DIGITS)
+        near = cosines_of(self.matrix, query)
+        cosines = np.round(np.clip(near, -1.0, 1.0).astype(np.float64), _DIGITS)
         return np.argsort(-cosines, kind="stable"), cosines
 
     def candidates(self, rows: NDArray[np.int64], cosines: NDArray[np.float64]) -> list[Candidate]:
