@@ -67,8 +67,8 @@ class Scan:
         Args:
             query: Of length 1.
         """
-        near = cosines_of(self.matrix, query)
-        cosines = np.round(np.clip(near, -1.0, 1.0).astype(np.float64), _DIGITS)
+        near = cosines_of(self.matrix, query).astype(np.float64)
+        cosines = near.clip(-1.0, 1.0).round(_DIGITS)
         return np.argsort(-cosines, kind="stable"), cosines
 
     def candidates(self, rows: NDArray[np.int64], cosines: NDArray[np.float64]) -> list[Candidate]:
