@@ -140,7 +140,8 @@ def test_the_documented_values_are_the_defaults() -> None:
     D5-29, D5-30, D5-31, D5-32, D5-34, D5-35, D5-39, D5-42, D5-43, D5-44, D5-46, D5-47, D5-48,
     D5-52, D5-53, D6-39.
     """
-    assert read(EVERY_DOCUMENTED_KEY) == Settings()
+    assert read(EVERY_DOCUMENTED_KEY) == Settings(allocator_min_budget=100)
+    assert Settings(profile="spec").allocator_min_budget == 100
 
 
 def test_every_documented_key_of_every_table_is_read() -> None:
@@ -226,7 +227,10 @@ def test_s6_s7_the_name_that_a_facade_uses_leads_to_the_key_of_the_file(
         (strategies("preference_boost = 0.5"), "context.strategies.preference_boost"),
         (strategies("preference_boost = inf"), "context.strategies.preference_boost"),
         (strategies('allocator_strategy = "fair"'), "context.strategies.allocator_strategy"),
-        (strategies("per_strategy_max_cap = 99"), "context.strategies.per_strategy_max_cap"),
+        (
+            '[context]\nprofile = "spec"\n[context.strategies]\nper_strategy_max_cap = 99',
+            "context.strategies.per_strategy_max_cap",
+        ),
         (strategies("executor_timeout_seconds = 0"), "strategies.executor_timeout_seconds"),
         (strategies("executor_timeout_seconds = 1e9"), "strategies.executor_timeout_seconds"),
         (strategies("scorer_plan_weight = -1"), "context.strategies.scorer_plan_weight"),
@@ -431,7 +435,12 @@ def test_c3_tuned_is_the_default_and_adds_to_spec_only_what_it_names() -> None:
         for name in Settings.model_fields
         if getattr(spec, name) != getattr(tuned, name) and name != "profile"
     }
-    assert differing == {"executor_reserve", "evidence_weights", "depth_fallback_steps"}
+    assert differing == {
+        "executor_reserve",
+        "allocator_min_budget",
+        "evidence_weights",
+        "depth_fallback_steps",
+    }
     assert (spec.executor_reserve, spec.evidence_weights) == (False, None)
     assert tuned.executor_reserve
 

@@ -15,6 +15,7 @@ PROFILES: Mapping[Profile, Mapping[str, Any]] = {
     "spec": {},
     "tuned": {
         "executor_reserve": True,
+        "allocator_min_budget": 1,
         "evidence_weights": {
             "simple-keyword": 0.35,
             "semantic-embedding": 0.65,
@@ -27,6 +28,10 @@ REASONS: Mapping[str, str] = {
     "executor_reserve": (
         "A share is a guess made before anybody has searched; with what lies beyond it the packer "
         "chooses by what was found."
+    ),
+    "allocator_min_budget": (
+        "With the reserve a small share finds no less, and where only one strategy were asked, its "
+        "failure would leave a small budget empty."
     ),
     "evidence_weights": (
         "What words and vectors find both is more often the answer than what one of them finds, "

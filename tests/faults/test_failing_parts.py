@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acms_adapters import ACMSPipeline, BackendSet, NothingAnsweredError
+from acms_adapters.config import Settings
 from acms_adapters.models import Edge, SearchHit
 from acms_adapters.testing import sample_backends, sample_request
 from acms_strategies import (
@@ -37,6 +38,7 @@ NEEDS = {
         TemporalArchaeologyStrategy,
     )
 }
+DEFAULTS = Settings().enabled
 Behaviour = Callable[[], Any]
 
 
@@ -193,6 +195,19 @@ def test_s9_parts_that_raise_are_named_and_the_others_found_what_they_find(
     assert len(failures) == len(failing(parts))
     assert {failure.kind for failure in failures} == {"error"}
     assert all("the disk is on fire" in failure.message for failure in failures)
+
+
+@pytest.mark.parametrize("part", ["text", "vector", "graph"])
+@pytest.mark.parametrize("budget", [40, 100, 200])
+def test_s9_a_budget_too_small_for_useful_shares_is_not_empty_for_one_part(
+    assemble, part: str, budget: int
+) -> None:
+    """S6: in the tuned profile every strategy is asked, however small its share."""
+    pipeline = ACMSPipeline(backends=with_broken({part: raising}))
+    payload = assemble(pipeline, sample_request(), budget=budget)
+    assert {failure.strategy for failure in payload.failures} == failing([part]) & set(DEFAULTS)
+    assert payload.fragments
+    assert payload.is_within_budget
 
 
 @pytest.mark.parametrize("parts", SUBSETS, ids="+".join)
