@@ -17,6 +17,7 @@ from acms_adapters.models.base import (
     Tier,
     UtcDatetime,
     as_utc,
+    changed,
     now_utc,
     own_copy,
     repair_text,
@@ -116,7 +117,7 @@ class ContextFragment(FrozenModel):
 
 
 def as_fragments(values: Iterable[Any], name: str = "fragments") -> tuple[ContextFragment, ...]:
-    """What a caller gave as fragments.
+    """What a caller gave as fragments; a naive time, which only a copy can have, is in UTC.
 
     Raises:
         RequestError: It is no collection, or something in it is no fragment.
@@ -125,7 +126,9 @@ def as_fragments(values: Iterable[Any], name: str = "fragments") -> tuple[Contex
         given = tuple(values)
         wrong = [value for value in given if not isinstance(value, ContextFragment)]
         if not wrong:
-            return given
+            if all(f.created_at.tzinfo for f in given):
+                return given
+            return tuple(changed(f, created_at=as_utc(f.created_at)) for f in given)
         values = wrong[0]
     raise RequestError(f"{name} must be ContextFragment objects, not {values!r:.200}")
 

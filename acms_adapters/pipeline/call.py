@@ -90,6 +90,8 @@ def _bind(positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, An
             raise TypeError(f"assemble() has no argument {name!r}{_hint(name)}")
     bound.update(named)
     if "request_or_query" in bound:
+        if "request" in bound:
+            raise TypeError("assemble() got a request and 'request_or_query': give one of them")
         bound["request"] = bound.pop("request_or_query")
     return bound
 
@@ -110,5 +112,7 @@ def _plan_context(plan: Any, plan_id: str | None, request: ContextRequest) -> Pl
         return PlanContext(**plan)
     if plan is not None and not isinstance(plan, str):
         raise RequestError(f"plan must be a Plan, a PlanContext, a mapping or an id, not {plan!r}")
+    if not isinstance(plan_id, str | None):
+        raise RequestError(f"plan_id must be a string, not {plan_id!r}")
     known = request.plan_context or PlanContext()
     return known.model_copy(update={"plan_id": plan or plan_id or request.plan_id or known.plan_id})

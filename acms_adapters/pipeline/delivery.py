@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from acms_adapters.errors import StrategyError
@@ -15,7 +16,7 @@ from acms_adapters.models import (
     LedgerEntry,
     LeftOut,
 )
-from acms_adapters.models.base import changed
+from acms_adapters.models.base import as_utc, changed
 from acms_adapters.models.fragment import detached
 from acms_adapters.models.scores import rescale
 
@@ -155,6 +156,7 @@ def _is_whole(item: Any) -> bool:
         and fields["token_count"] >= 0
         and isinstance(fields.get("detail_depth"), int)
         and fields.get("tier") in TIERS
+        and isinstance(fields.get("created_at"), datetime)
         and isinstance(fields.get("provenance"), FragmentProvenance)
         and isinstance(fields.get("metadata"), dict)
     )
@@ -167,12 +169,18 @@ def _rank(scored: tuple[float, ContextFragment]) -> tuple[float, str, int, str]:
 
 def _stamp(fragment: ContextFragment, strategy: str, score: float) -> ContextFragment:
     """The fragment with its strategy and score, shared neither with strategies nor callers."""
-    provenance = fragment.provenance
-    known = (provenance.strategy, provenance.score, fragment.relevance_score)
-    if known == (strategy, score, score):
-        return detached(fragment)
-    stamped = changed(provenance, strategy=strategy, score=score)
-    return detached(fragment, provenance=stamped, relevance_score=score)
+    provenance, created_at = fragment.provenance, fragment.created_at
+    changes: dict[str, Any] = {}
+    if (provenance.strategy, provenance.score, fragment.relevance_score) != (
+        strategy,
+        score,
+        score,
+    ):
+        stamped = changed(provenance, strategy=strategy, score=score)
+        changes = {"provenance": stamped, "relevance_score": score}
+    if created_at.tzinfo is None:  # only a copy can have such a time (ruling M8)
+        changes["created_at"] = as_utc(created_at)
+    return detached(fragment, **changes)
 
 
 def _short(value: Any) -> str:

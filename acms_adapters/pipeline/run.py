@@ -42,13 +42,18 @@ class Options:
         most = self.max_fragments
         if most is not None and (type(most) is not int or most < 1):
             raise RequestError(f"max_fragments must be a whole number >= 1, not {most!r}")
-        for name, known in (("layout", Layout), ("on_failure", OnFailure)):
-            if getattr(self, name) not in get_args(known):
-                raise RequestError(
-                    f"{name} must be one of {get_args(known)}, not {getattr(self, name)!r}"
-                )
-        if not isinstance(self.previous, ContextPayload | None):
-            raise RequestError(f"previous must be a ContextPayload, not {self.previous!r}")
+        choices = {
+            "layout": get_args(Layout),
+            "on_failure": get_args(OnFailure),
+            "order": (None, *get_args(OrderStrategy)),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise RequestError(f"{name} must be one of {known}, not {getattr(self, name)!r}")
+        for name, kind in (("previous", ContextPayload), ("carried", Freshness)):
+            if not isinstance(getattr(self, name), kind | None):
+                shown = f"{getattr(self, name)!r:.200}"
+                raise RequestError(f"{name} must be a {kind.__name__}, not {shown}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

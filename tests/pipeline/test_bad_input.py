@@ -1,11 +1,18 @@
 """What is no fragment, plan or request is refused by name wherever it is given."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from acms_adapters import ACMSPipeline, ContextRequest, FusionEngine, StrategyCoordinator
+from acms_adapters import (
+    ACMSPipeline,
+    ContextFragment,
+    ContextRequest,
+    FusionEngine,
+    StrategyCoordinator,
+)
 from acms_adapters.pipeline import (
     DetailDepthResolver,
     FragmentDeduplicator,
@@ -48,3 +55,19 @@ def test_m6_what_is_no_plan_context_is_refused_by_name(
     """M6.given."""
     with pytest.raises(ValueError, match="a plan context is a PlanContext or a mapping, not"):
         call(plan)
+
+
+def test_m8_a_naive_time_on_a_copy_is_in_utc_whoever_brings_it(stub: Any) -> None:
+    """M8: copies of fragments are not validated."""
+    naive = ContextFragment(uko_node="old", content="text").model_copy(
+        update={"created_at": datetime(2024, 1, 1)}
+    )
+    new = ContextFragment(uko_node="new", content="more text")
+    strategy = stub("a", assemble=lambda *_: [naive, new], uses_text=True)
+    pipeline = ACMSPipeline(backends={"text": True}, strategies=[strategy])
+    for payload in (
+        pipeline.assemble("text", strategy="a"),
+        ACMSPipeline().assemble("plan", [naive, new], 500),
+    ):
+        times = {fragment.uko_node: fragment.created_at for fragment in payload.fragments}
+        assert times == {"old": datetime(2024, 1, 1, tzinfo=UTC), "new": new.created_at}

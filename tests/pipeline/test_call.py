@@ -38,6 +38,23 @@ def test_s2_an_argument_that_is_none_is_refused_and_says_where_it_belongs(
         read_call(("why?",), {name: ["n"]})
 
 
+@pytest.mark.parametrize(
+    "asked", [("why?",), ({"query": "why?"},), (None, [FRAGMENT], 9, None, "why?")]
+)
+def test_s2_two_requests_are_refused_however_they_were_given(asked: tuple[Any, ...]) -> None:
+    """S2."""
+    with pytest.raises(TypeError, match="give one of them"):
+        read_call(asked, {"request_or_query": "how?"})
+    with pytest.raises(TypeError, match="give one of them"):
+        read_call((), {"request": "why?", "request_or_query": "how?"})
+
+
+def test_s2_a_plan_id_that_is_no_text_is_refused() -> None:
+    """S2."""
+    with pytest.raises(RequestError, match="plan_id must be a string, not 7"):
+        read_call((7, [FRAGMENT], 100), {})
+
+
 @pytest.mark.parametrize("asked", [5, None, [], ["why?"]])
 def test_s2_what_is_no_question_is_no_plan_id_either(asked: Any) -> None:
     """S2."""
@@ -56,6 +73,9 @@ def test_s2_what_is_no_question_is_no_plan_id_either(asked: Any) -> None:
         ("max_fragments", 1.5),
         ("layout", "raw"),
         ("on_failure", "ignore"),
+        ("order", "backwards"),
+        ("previous", 3),
+        ("carried", 3),
     ],
 )
 def test_an_option_out_of_its_range_is_refused_before_anything_is_asked(

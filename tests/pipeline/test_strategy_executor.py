@@ -598,6 +598,7 @@ def test_s9_whatever_else_is_raised_is_a_failure_of_that_strategy_alone(
         [forged(tier="tepid")],
         [forged(metadata=None)],
         [forged(provenance=None)],
+        [forged(created_at=None)],
         [ContextFragment.model_construct(uko_node="a", metadata=None)],
         object(),
     ],
