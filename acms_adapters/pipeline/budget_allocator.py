@@ -92,7 +92,7 @@ class BudgetAllocator:
         weights = [Fraction(repr(float(value))) for value in confidences]
         if way == "equal" or not any(weights):
             weights = [Fraction(1)] * len(weights)
-        while len(weights) > 1 and split(total, weights)[-1] < self.min_budget:
+        while len(weights) > 1 and split(total, weights, cap=self.max_cap)[-1] < self.min_budget:
             weights.pop()
         return split(total, weights, cap=self.max_cap)
 

@@ -12,8 +12,8 @@ from acms_adapters.models import ContextFragment, ContextPayload, Ledger
 from acms_adapters.models.layout import render
 from acms_adapters.pipeline.candidates import searchable
 from acms_adapters.pipeline.shortening import shorten
-from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor, receipt
-from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio
+from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
+from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio, receipt
 from acms_adapters.protocols import BackendSet, TokenCounter
 from acms_adapters.tokens import token_counter
 

@@ -18,8 +18,8 @@ from acms_adapters.models import (
 )
 from acms_adapters.models.request import InheritStrategy
 from acms_adapters.pipeline.request_filter import wanted
-from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor, receipt
-from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio
+from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
+from acms_adapters.pipeline.skeleton_service import DEFAULT_SKELETON_RATIO, exact_ratio, receipt
 from acms_adapters.protocols import BackendSet
 
 CHILD_SHARE = Fraction(15, 100)
@@ -44,11 +44,6 @@ class Inheritance:
     metadata: SkeletonMetadata | None = None
     left_out: tuple[LedgerEntry, ...] = ()
     rendered_tokens: int = 0
-
-    @property
-    def kept(self) -> tuple[ContextFragment, ...]:
-        """The same as `fragments`."""
-        return self.fragments
 
 
 def wanted_strategy(request: ContextRequest) -> InheritStrategy:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import get_args
 
 from acms_adapters.models import ContextFragment, Layout
 from acms_adapters.models.layout import SEPARATOR, header, render, render_fragment
 from acms_adapters.protocols import TokenCounter
-
-LAYOUTS = ("payload", "bare")
 
 Arrange = Callable[[tuple[ContextFragment, ...]], Iterable[ContextFragment]]
 
@@ -35,8 +34,10 @@ class Pricing:
         arrange: Arrange = tuple,
         verifies: bool = False,
     ) -> None:
-        if layout not in LAYOUTS:
-            raise ValueError(f"layout is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
+        if layout not in get_args(Layout):
+            raise ValueError(
+                f"layout is {' or '.join(map(repr, get_args(Layout)))}, not {layout!r}"
+            )
         self._counter = counter
         self._layout: Layout = layout
         self._arrange = arrange
@@ -58,17 +59,12 @@ class Pricing:
         cost = fragment.token_count + self.separator
         if self._counter is None or cost > room:
             return cost
-        cost += self.header(fragment)
+        if self._layout == "payload":
+            cost += self._counter.count(header(fragment) + "\n")
         if self._verifies and cost <= room:
             text = render_fragment(fragment, self._layout)
             cost = max(cost, self._counter.count(text) + self.separator)
         return cost
-
-    def header(self, fragment: ContextFragment) -> int:
-        """Tokens of the line above a fragment."""
-        if self._counter is None or self._layout == "bare":
-            return 0
-        return self._counter.count(header(fragment) + "\n")
 
     def rendered(self, fragments: tuple[ContextFragment, ...]) -> int:
         """Tokens of the finished text, counted as one string."""

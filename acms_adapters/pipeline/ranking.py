@@ -36,20 +36,6 @@ def check_tiers(tiers: Collection[str], setting: str) -> None:
         raise ValueError(f"{setting} takes each of {', '.join(TIERS)} at most once, not {tiers!r}")
 
 
-class Digests:
-    """Content hashes of fragments that live as long as this does, each computed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, str] = {}
-
-    def of(self, fragment: ContextFragment) -> str:
-        """SHA-256 of the content with normalised line ends."""
-        known = self._known.get(id(fragment))
-        if known is None:
-            known = self._known[id(fragment)] = content_hash(fragment.content)
-        return known
-
-
 def preference(fragment: ContextFragment) -> tuple[Any, ...]:
     """Sort key among renderings of one text, the one to keep first (ruling F1)."""
     return (
@@ -87,7 +73,6 @@ def packing_order(
     Tier where a priority is given (unnamed tiers last), score, relevance, deeper first, smaller
     first, node, content hash.
     """
-    digests = Digests()
     ordered: list[int] = []
     falling = [-score for score in scores]
     for served in _by_tier(fragments, tier_priority):
@@ -98,13 +83,11 @@ def packing_order(
             ordered.extend(served)
         else:
             for _, equals in groupby(served, key=scores.__getitem__):
-                ordered.extend(_tied(list(equals), fragments, digests))
+                ordered.extend(_tied(list(equals), fragments))
     return ordered
 
 
-def _tied(
-    equals: list[int], fragments: Sequence[ContextFragment], digests: Digests
-) -> Sequence[int]:
+def _tied(equals: list[int], fragments: Sequence[ContextFragment]) -> Sequence[int]:
     if len(equals) == 1:
         return equals
     nodes = Counter([fragments[place].uko_node for place in equals])
@@ -116,7 +99,7 @@ def _tied(
         if nodes[node] == 1:
             return known
         # a text is hashed only where nothing before it can have told two fragments apart
-        return (*known, digests.of(fragment), fragment.provenance.location)
+        return (*known, content_hash(fragment.content), fragment.provenance.location)
 
     return sorted(equals, key=key)
 

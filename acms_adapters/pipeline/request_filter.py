@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterable
 from acms_adapters.models import ContextFragment, ContextRequest, LedgerEntry, LeftOut
 from acms_adapters.models.matching import in_scope, matches_metadata
 from acms_adapters.models.surplus import restore_surplus
+from acms_adapters.pipeline.eligibility import readable, relevant
 from acms_adapters.pipeline.outcome import Outcome
 
 Refusal = Callable[[ContextFragment], LedgerEntry | None]
 
 
 def wanted(fragments: Iterable[ContextFragment], request: ContextRequest) -> Outcome:
-    """Keep the fragments that meet every filter of a request.
+    """Keep the fragments that have a text and meet every filter of a request.
 
     The filters are scope (of the node or its resource, ruling B5), resource types (none means
     all, ruling A4), metadata, tiers and the least relevance.
     """
-    return _sorted(fragments, lambda f: _misplaced(f, request) or _refused(f, request))
+    placed = _sorted(fragments, lambda f: _misplaced(f, request))
+    served = readable(placed.kept, exclude_tiers=request.exclude_tiers or ())
+    above = relevant(served.kept, min_relevance=request.min_relevance)
+    return Outcome(above.kept, (*placed.left_out, *served.left_out, *above.left_out))
 
 
 def inside(fragments: Iterable[ContextFragment], request: ContextRequest) -> Outcome:
@@ -56,17 +60,6 @@ def _misplaced(fragment: ContextFragment, request: ContextRequest) -> LedgerEntr
     filters = request.metadata_filter
     if filters and not matches_metadata(restore_surplus(fragment.metadata), filters):
         return LedgerEntry.of(fragment, LeftOut.OUT_OF_SCOPE)
-    return None
-
-
-def _refused(fragment: ContextFragment, request: ContextRequest) -> LedgerEntry | None:
-    least = request.min_relevance
-    if fragment.tier in (request.exclude_tiers or ()):
-        return LedgerEntry.of(fragment, LeftOut.EXCLUDED_TIER)
-    if least is not None and fragment.relevance_score < least:
-        return LedgerEntry.of(
-            fragment, LeftOut.BELOW_THRESHOLD, value=fragment.relevance_score, threshold=least
-        )
     return None
 
 

@@ -59,14 +59,14 @@ def _in_order(
 
     start = new(focus)
     yield from start
-    parents = _containers(graph, start, None)
+    parents = _containers(graph, start)
     level = parents
     for _ in range(LEVELS):
         fresh = new(level)
         if not fresh:
             break
         yield from fresh
-        level = _containers(graph, fresh, None)
+        level = _containers(graph, fresh)
     level = start
     for _ in range(LEVELS):
         level = new(_members(graph, level, scope))
@@ -76,10 +76,8 @@ def _in_order(
     yield from new(_members(graph, parents, scope))
 
 
-def _containers(
-    graph: GraphBackend, nodes: Sequence[str], scope: Sequence[str] | None
-) -> list[str]:
-    edges = graph.neighbors(nodes, direction="in", relations=CONTAINS, scope=scope)
+def _containers(graph: GraphBackend, nodes: Sequence[str]) -> list[str]:
+    edges = graph.neighbors(nodes, direction="in", relations=CONTAINS)
     return [edge.source for edge in edges]
 
 

@@ -14,14 +14,13 @@ from acms_adapters.models import (
     Ledger,
     LedgerEntry,
     LeftOut,
-    SkeletonMetadata,
 )
 from acms_adapters.pipeline.child_focus import FAR, ChildFocus, find_focus
 from acms_adapters.pipeline.skeleton_fitting import Fitting, Skeleton, is_decision
 from acms_adapters.pipeline.skeleton_service import (
     DEFAULT_SKELETON_RATIO,
-    decision_ids,
     exact_ratio,
+    receipt,
 )
 from acms_adapters.protocols import BackendSet
 
@@ -158,19 +157,6 @@ def _nothing(fragments: Sequence[ContextFragment], tokens: int) -> Skeleton:
         for fragment in fragments
     )
     return Skeleton(left_out=left_out, squeezed=True)
-
-
-def receipt(
-    kept: Iterable[ContextFragment], *, ratio: float, original_tokens: int
-) -> SkeletonMetadata:
-    """Write down a compression."""
-    kept = tuple(kept)
-    return SkeletonMetadata(
-        ratio=ratio,
-        original_tokens=original_tokens,
-        compressed_tokens=sum(fragment.token_count for fragment in kept),
-        source_decision_ids=decision_ids(kept),
-    )
 
 
 def _grouped(ranked: Iterable[ContextFragment]) -> list[list[ContextFragment]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,11 +30,6 @@ class SkeletonResult:
     fragments: tuple[ContextFragment, ...]
     metadata: SkeletonMetadata
     left_out: tuple[LedgerEntry, ...] = ()
-
-    @property
-    def kept(self) -> tuple[ContextFragment, ...]:
-        """The same as `fragments`."""
-        return self.fragments
 
     def __iter__(self) -> Iterator[tuple[ContextFragment, ...] | SkeletonMetadata]:
         """The fragments, then the metadata."""
@@ -64,12 +59,7 @@ class SkeletonCompressorService:
         ranked = sorted(_checked(fragments), key=lambda f: (-f.relevance_score, f.fragment_id))
         original = sum(fragment.token_count for fragment in ranked)
         kept, left_out = _keep(ranked, ratio, original * (1 - ratio))
-        metadata = SkeletonMetadata(
-            ratio=float(ratio),
-            original_tokens=original,
-            compressed_tokens=sum(fragment.token_count for fragment in kept),
-            source_decision_ids=decision_ids(kept),
-        )
+        metadata = receipt(kept, ratio=float(ratio), original_tokens=original)
         return SkeletonResult(tuple(map(detached, kept)), metadata, tuple(left_out))
 
 
@@ -89,6 +79,18 @@ def decision_ids(fragments: Iterable[ContextFragment]) -> tuple[str, ...]:
     """Ids of the decisions that fragments tell of, each once, in their order (ruling M1)."""
     ids = (fragment.metadata.get("decision_id") for fragment in fragments)
     return tuple(dict.fromkeys(str(name) for name in ids if name))
+
+
+def receipt(
+    kept: Sequence[ContextFragment], *, ratio: float, original_tokens: int
+) -> SkeletonMetadata:
+    """Write down a compression."""
+    return SkeletonMetadata(
+        ratio=ratio,
+        original_tokens=original_tokens,
+        compressed_tokens=sum(fragment.token_count for fragment in kept),
+        source_decision_ids=decision_ids(kept),
+    )
 
 
 def _checked(fragments: Iterable[ContextFragment]) -> Iterator[ContextFragment]:

@@ -271,3 +271,9 @@ def test_tier_quotas_can_have_other_shares() -> None:
 def test_tier_quotas_refuse_what_cannot_be(total: int, shares: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         tier_quotas(total, shares)
+
+
+def test_s6_what_a_cap_hands_on_counts_before_anybody_is_dropped() -> None:
+    """S6: without what the first must give away, the others would get 50 each, and go."""
+    shares = allocate({"a": 0.9, "b": 0.05, "c": 0.05}, 1000, min_budget=100, max_cap=300)
+    assert shares == {"a": 300, "b": 300, "c": 300}

@@ -150,7 +150,6 @@ class TestMetadata:
         fragments, metadata = result
         assert isinstance(result, SkeletonResult)
         assert (fragments, metadata) == (result.fragments, result.metadata)
-        assert result.kept == result.fragments
 
     def test_tokens_are_those_that_the_fragments_declare(self) -> None:
         """D2-16."""
