@@ -53,7 +53,7 @@ class Access:
             except Exception:
                 self.close()
                 raise
-        self._seen = table.record.stamp
+        self._seen = table.record
 
     @contextmanager
     def table(self) -> Iterator[Table]:
@@ -68,7 +68,7 @@ class Access:
             table, connection = self._taken()
         assert connection is not None
         try:
-            yield replace(table, crowds=self._crowds)
+            yield table
         finally:
             connection.release()
 
@@ -80,7 +80,21 @@ class Access:
                 return table, None
             connection = self._opened()
             connection.take()
-            return table, connection
+            if stale:
+                return replace(table, record=self._seen, is_old=True), connection
+            # an object that was given knows nothing of what others note: nobody is to remember it
+            given = self.place.collection is not None
+            record = replace(table.record, stamp="") if given else table.record
+            return replace(table, record=record, crowds=self._crowds), connection
+
+    def stamp(self) -> str:
+        """That of the collection as it is now.
+
+        Raises:
+            BackendError: It was closed, deleted, or cannot be reached.
+        """
+        with self._lock:
+            return self._fetch()[0].record.stamp
 
     @contextmanager
     def writing(self) -> Iterator[Table]:
@@ -107,13 +121,13 @@ class Access:
         record = table.record.changed(**changes)
         table.note(record)
         with self._lock:
-            self._seen = record.stamp
+            self._seen = record
 
     def start_over(self) -> Table:
         """Drop the collection and make one without a node."""
         with self._lock:
             table = create(self.place, self._opened())
-            self._seen = table.record.stamp
+            self._seen = table.record
         return table
 
     def renew(self) -> None:
@@ -125,6 +139,7 @@ class Access:
         """Close what was opened here; again is no error."""
         with self._lock:
             connection, self._connection = self._connection, None
+            self._crowds = Crowds()
         if connection is None:
             return
         if self.place.throwaway and connection.client is not None:
@@ -143,7 +158,7 @@ class Access:
     def _fetch(self) -> tuple[Table, bool]:
         """The collection, and whether somebody else wrote to it since this engine was opened."""
         table = fetch(self.place, self._opened())
-        return table, table.record.stamp != self._seen
+        return table, table.record.stamp != self._seen.stamp
 
     def _opened(self) -> Connection:
         if self._connection is None:
@@ -157,5 +172,5 @@ class Access:
             old.retire()
         table = fetch(self.place, self._opened())
         table.wake()
-        self._seen = table.record.stamp
+        self._seen = table.record
         return table

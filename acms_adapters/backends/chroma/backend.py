@@ -135,8 +135,7 @@ class ChromaVectorBackend:
     @property
     def stamp(self) -> str:
         """Another one after every write."""
-        with self._access.table() as table:
-            return table.record.stamp
+        return self._access.stamp()
 
     def similarity_search(
         self,

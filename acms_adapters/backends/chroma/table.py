@@ -34,6 +34,7 @@ class Table:
 
     Attributes:
         crowds: Remembers what was read for exact answers; without it Chroma's graph answers.
+        is_old: The engine does not know what others wrote since, and fails where it is to read it.
     """
 
     collection: Collection
@@ -41,6 +42,7 @@ class Table:
     place: str
     batch: int = BATCH
     crowds: Crowds | None = None
+    is_old: bool = False
 
     def count(self, where: dict[str, Any] | None = None) -> int:
         """How many nodes there are, or meet a condition."""
@@ -68,6 +70,9 @@ class Table:
 
     def known_vectors(self, nodes: Sequence[str]) -> tuple[list[str], Vector]:
         """Those nodes that are there, and their rows of length 1."""
+        if self.is_old:
+            unknown = set(self._unreadable(nodes, None)) if nodes else set()
+            nodes = [node for node in nodes if node not in unknown]
         if not nodes:
             return [], np.zeros((0, 0), dtype=np.float32)
         with translated(self.place):
@@ -141,13 +146,16 @@ class Table:
             )
         page = {key: value[0] for key, value in found.items() if value and key != "included"}
         candidates = self._candidates(page, query, kept=kept)
-        if len(candidates) < size and len(candidates) < min(size, self.count(where)):
+        if self._lacks(len(candidates), size, where):
             # its graph loses nodes behind conditions
             return self._one_by_one(query, size, where=where, kept=kept)
         if self.crowds is not None and is_tied(candidates):
             self.crowds.note(self.record)
             return self._exact(query, size, where=where, kept=kept)
         return rank(candidates)[:size]
+
+    def _lacks(self, found: int, size: int, where: dict[str, Any] | None) -> bool:
+        return not self.is_old and found < size and found < min(size, self.count(where))
 
     def _is_crowded(self) -> bool:
         """Whether the graph cannot be relied on."""
@@ -164,7 +172,8 @@ class Table:
         where: dict[str, Any] | None,
         kept: dict[str, SearchHit] | None,
     ) -> list[Candidate]:
-        if self.crowds is None or not self.record.stamp:
+        # what others write gives no other stamp
+        if self.crowds is None or not (self.record.stamp and self.record.whole):
             return self._one_by_one(query, size, where=where, kept=kept)
         scan = self.crowds.scan(self.record, self._read)
         return self._scanned(scan, query, size, where=where, kept=kept)
