@@ -2,7 +2,7 @@
 
 from acms_adapters.models.base import TIERS, Tier
 from acms_adapters.models.budget import ContextBudget
-from acms_adapters.models.fragment import ContextFragment, FragmentProvenance, content_hash, new_id
+from acms_adapters.models.fragment import ContextFragment, FragmentProvenance, content_hash
 from acms_adapters.models.hit import Edge, Rendering, SearchHit
 from acms_adapters.models.layout import Layout
 from acms_adapters.models.ledger import Ledger, LedgerEntry, LeftOut
@@ -18,6 +18,7 @@ from acms_adapters.models.strategy import (
     StrategyFailure,
     StrategyResult,
 )
+from acms_adapters.models.ulids import new_id
 
 __all__ = [
     "TIERS",

@@ -24,7 +24,7 @@ from acms_adapters.models.base import (
     unchecked,
 )
 from acms_adapters.models.estimate import estimate_tokens
-from acms_adapters.models.ulids import ULIDS
+from acms_adapters.models.ulids import new_id
 
 MAX_CONTENT_CHARS = 1_000_000
 MAX_METADATA_ENTRIES = 64
@@ -32,11 +32,6 @@ MAX_DEPTH = 9
 
 Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH)]
 Score = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-
-
-def new_id() -> str:
-    """A new ULID, as text."""
-    return ULIDS.make()
 
 
 def line_feeds(text: str) -> str:

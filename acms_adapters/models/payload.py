@@ -25,10 +25,11 @@ from acms_adapters.models.base import (
     now_utc,
 )
 from acms_adapters.models.budget import ContextBudget
-from acms_adapters.models.fragment import ContextFragment, FragmentProvenance, new_id
+from acms_adapters.models.fragment import ContextFragment, FragmentProvenance
 from acms_adapters.models.layout import Layout
 from acms_adapters.models.ledger import Ledger
 from acms_adapters.models.strategy import StrategyFailure
+from acms_adapters.models.ulids import new_id
 
 _USED_TOLERANCE = 0.01  # a fraction printed with two places still agrees
 

@@ -8,10 +8,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from acms_adapters.models.base import FrozenModel, Metadata, Text, UtcDatetime, now_utc
-from acms_adapters.models.fragment import Score, new_id
+from acms_adapters.models.fragment import Score
 from acms_adapters.models.payload import ContextPayload, SkeletonMetadata
 from acms_adapters.models.plan_context import PlanContext
 from acms_adapters.models.request import ContextRequest
+from acms_adapters.models.ulids import new_id
 
 PlanStatus = Literal["active", "completed"]
 
