@@ -19,6 +19,7 @@ Functions = dict[str, tuple[int, Callable[..., Any]]]
 """SQL functions by name, with how many arguments they take."""
 
 _MAGIC = b"SQLite format 3\x00"
+_VERSION = "SELECT key, value FROM meta WHERE key IN ('generation', 'identity')"
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -108,10 +109,13 @@ class Database:
         handle = self._shared if self._path is None else getattr(self._local, "handle", None)
         if handle is not None and handle.writing:
             return Kept()
-        ((generation,),) = connection.execute("SELECT value FROM meta WHERE key = 'generation'")
+        # a thread that opens a file made anew in place of the one before must not be told of that
+        version = dict(connection.execute(_VERSION).fetchall())
+        if "generation" not in version:  # damaged: no write would be seen
+            return Kept()
         kept = self._kept
-        if kept.generation != generation:
-            kept = self._kept = Kept(generation)
+        if kept.version != version:
+            kept = self._kept = Kept(version)
         return kept
 
     @contextmanager

@@ -1,12 +1,13 @@
 """What was read of nodes, kept until somebody writes.
 
 Questions to one store meet the same nodes again and again. What is kept holds for one generation of
-the store, whoever wrote it, and is bounded whatever the store grows to.
+one file, whoever wrote it, and is bounded whatever the store grows to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from acms_adapters.backends.analysis import Term
 from acms_adapters.backends.sqlite.ranking import Corpus, ScoredText, WeighedTerm
@@ -47,7 +48,7 @@ class Kept:
     Anything in it may be gone at the next look.
 
     Attributes:
-        generation: That of the store; None for what nobody else is to see.
+        version: The file and its generation; None for what nobody else is to see.
         hits: Nodes as they are found.
         numbers: Numbers of nodes with tokens, by URI.
         tokens: What is scored, by the number of the node.
@@ -59,7 +60,7 @@ class Kept:
         questions: The last ones.
     """
 
-    generation: int | None = None
+    version: dict[str, Any] | None = None
     hits: dict[str, Found] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     tokens: dict[int, tuple[str, ScoredText]] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Kept:
                 known.clear()
             self.names.clear()
             self.holders.clear()
-            self._chars = chars
+            self._chars = chars + _OF_AN_ENTRY * entries
 
     def question(self, terms: tuple[Term, ...]) -> Question | None:
         """What is known of a question."""

@@ -168,6 +168,8 @@ def _create_or_lift(connection: sqlite3.Connection, name: str) -> None:
             connection.execute(
                 "UPDATE meta SET value = ? WHERE key = 'schema_version'", (version + 1,)
             )
+        # tells a file from another one that is made later in its place
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('identity', hex(randomblob(16)))")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
