@@ -19,7 +19,7 @@ from acms_adapters.models import (
     StrategyResult,
 )
 from acms_adapters.models.base import changed
-from acms_adapters.models.layout import render
+from acms_adapters.models.layout import SEPARATOR, render
 from acms_adapters.models.payload import payload_metrics
 from acms_adapters.pipeline.budget_allocator import tier_quotas
 from acms_adapters.pipeline.fusion import FusionEngine, FusionResult
@@ -122,13 +122,14 @@ class Finisher:
         )
         inherited = self._inherit(run, ())
         if inherited.strategy != "none":
-            spent = inherited.rendered_tokens + (_JOIN if inherited.fragments else 0)
+            join = max(_JOIN, run.counter.count(SEPARATOR)) if inherited.fragments else 0
+            spent = inherited.rendered_tokens + join
             fused = self._fuse(run, found, _less(run.budget, spent))
             inherited = self._inherit(run, fused.fragments, limit=inherited.rendered_tokens)
         else:
             fused = self._fuse(run, found, run.budget)
         payload = self._payload(run, found, fused, inherited)
-        return self._guarded(run, self._with_preamble(run, payload), found)
+        return _measured(run, self._with_preamble(run, _guarded(run, payload, found)), found)
 
     def _inherit(
         self, run: Run, fetched: Sequence[ContextFragment], limit: int | None = None
@@ -203,29 +204,35 @@ class Finisher:
             text = text.rpartition("\n")[0]
         return payload
 
-    def _guarded(self, run: Run, payload: ContextPayload, found: Found) -> ContextPayload:
-        if not payload.is_within_budget:
-            outcome = guard_overage(
-                payload.fragments,
-                payload.available_tokens,
-                pricing=Pricing(run.counter, layout=payload.layout),
-            )
-            kept = {fragment.fragment_id for fragment in outcome.kept}
-            payload = _remade(
-                payload,
-                fragments=outcome.kept,
-                skeleton_ids=tuple(i for i in payload.skeleton_ids if i in kept),
-                ledger=Ledger(entries=(*payload.ledger.entries, *outcome.left_out)),
-                rendered_tokens=run.counter.count(render(outcome.kept, layout=payload.layout)),
-            )
-        answered = sum(result.failure is None for result in found.results)
-        metrics = payload_metrics(
-            payload,
-            duplicates=payload.ledger.by_reason().get(LeftOut.DUPLICATE, 0),
-            assembly_time_ms=(time.perf_counter() - run.started) * 1000.0,
-            strategy_success_rate=answered / len(found.results) if found.results else 0.0,
-        )
-        return payload.model_copy(update={"metrics": metrics})
+
+def _guarded(run: Run, payload: ContextPayload, found: Found) -> ContextPayload:
+    if payload.is_within_budget:
+        return payload
+    outcome = guard_overage(
+        payload.fragments,
+        payload.available_tokens,
+        pricing=Pricing(run.counter, layout=payload.layout),
+    )
+    kept = {fragment.fragment_id for fragment in outcome.kept}
+    return _remade(
+        payload,
+        fragments=outcome.kept,
+        strategies_used=_contributors(outcome.kept, found.results),
+        skeleton_ids=tuple(i for i in payload.skeleton_ids if i in kept),
+        ledger=Ledger(entries=(*payload.ledger.entries, *outcome.left_out)),
+        rendered_tokens=run.counter.count(render(outcome.kept, layout=payload.layout)),
+    )
+
+
+def _measured(run: Run, payload: ContextPayload, found: Found) -> ContextPayload:
+    answered = sum(result.failure is None for result in found.results)
+    metrics = payload_metrics(
+        payload,
+        duplicates=payload.ledger.by_reason().get(LeftOut.DUPLICATE, 0),
+        assembly_time_ms=(time.perf_counter() - run.started) * 1000.0,
+        strategy_success_rate=answered / len(found.results) if found.results else 0.0,
+    )
+    return payload.model_copy(update={"metrics": metrics})
 
 
 def _counted(

@@ -275,6 +275,38 @@ def test_what_the_child_fetched_itself_is_not_inherited_again_k4(call) -> None:
     assert len({f.key for f in child.fragments}) == len(child.fragments) == len(FACTS)
 
 
+class BlankLinesAreDear:
+    """A counter for which a blank line is seven tokens and a word is one."""
+
+    name = "dear"
+    exact = True
+
+    def count(self, text: str) -> int:
+        return len(text.split()) + 7 * text.count("\n\n")
+
+
+@pytest.mark.parametrize("layout", ["bare", "payload"])
+def test_what_stands_between_the_inherited_and_the_rest_is_paid_for_s4(layout, caplog) -> None:
+    """S4: whatever it costs, the last check finds nothing to do."""
+    parent = ContextPayload(
+        fragments=[fragment(f"parent{i}", "one two three") for i in range(3)],
+        budget=ContextBudget(max_tokens=1000),
+    )
+    own = [fragment(f"own{i}", f"own {i} " * (i % 3 + 1), token_count=1) for i in range(20)]
+    pipeline = ACMSPipeline(counter=BlankLinesAreDear())
+    for budget in range(70, 90):
+        child = pipeline.assemble(
+            "plan",
+            own,
+            budget,
+            request=ContextRequest(parent_context=parent, inherit_strategy="full"),
+            layout=layout,
+        )
+        assert child.is_within_budget
+        assert child.skeleton_fragments
+    assert "dropped fragment" not in caplog.text
+
+
 def test_inheriting_nothing_leaves_the_parents_context_out_k4(call) -> None:
     """D4-58."""
     parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
