@@ -220,8 +220,9 @@ class ACMSPipeline:
         No strategy is asked; see `acms_adapters.pipeline.scope`. Further options as for `assemble`.
         """
         with self._open((request,), {"budget": budget, **options}) as run:
-            around = resolve_scope(run.request, run.candidates.backends)
-            return self._finisher.finish(run, Found(fragments=around))
+            around = run.candidates.found(resolve_scope(run.request, run.candidates.backends))
+            found = Found(fragments=around, left_out=run.candidates.unmatched(around))
+            return self._finisher.finish(run, found)
 
     def refresh(
         self, payload: ContextPayload, request: Any = None, **options: Any

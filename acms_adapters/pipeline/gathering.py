@@ -84,13 +84,13 @@ def _fragments(hits: Sequence[SearchHit], backends: BackendSet) -> list[ContextF
         except ValueError as error:
             logger.warning("a hit for %r is no fragment: %s", hit.uko_node, error)
             continue
-        if fragment is not None:
+        if fragment.content:
             found.append(fragment)
     return found
 
 
-def to_fragment(hit: SearchHit, score: float, backends: BackendSet) -> ContextFragment | None:
-    """A hit as a fragment of that relevance; None when nothing has its text.
+def to_fragment(hit: SearchHit, score: float, backends: BackendSet) -> ContextFragment:
+    """A hit as a fragment of that relevance; empty when nothing has its text.
 
     Raises:
         ValueError: What the backend delivered is out of a fragment's ranges.
@@ -99,9 +99,10 @@ def to_fragment(hit: SearchHit, score: float, backends: BackendSet) -> ContextFr
     if content is None:
         source = backends.renderings
         rendering = source.at(hit.uko_node, depth) if source is not None else None
-        if rendering is None:
-            return None
-        content, depth, tokens = rendering.content, rendering.detail_depth, rendering.token_count
+        content, tokens = "", 0
+        if rendering is not None:
+            content, depth = rendering.content, rendering.detail_depth
+            tokens = rendering.token_count
     if tokens is None and backends.counter is not None:
         tokens = backends.counter.count(content)
     given: dict[str, Any] = {"token_count": tokens, "created_at": hit.created_at}

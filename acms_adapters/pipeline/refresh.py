@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acms_adapters.errors import RequestError
@@ -14,6 +14,7 @@ from acms_adapters.models import (
     LedgerEntry,
     LeftOut,
 )
+from acms_adapters.models.base import unchecked
 from acms_adapters.protocols import BackendSet, TokenCounter
 from acms_adapters.tokens import token_counter
 
@@ -86,6 +87,12 @@ def _now(fragment: ContextFragment, backends: BackendSet) -> ContextFragment | N
     return fragment.model_copy(update=changes)
 
 
+def _uncounted(fragment: ContextFragment) -> ContextFragment:
+    """The fragment as if nobody had declared its tokens, which another tokenizer counted."""
+    given = fragment.model_fields_set - {"token_count"}
+    return unchecked(ContextFragment, dict(fragment.__dict__), given)
+
+
 def carrying(
     payload: ContextPayload, fresh: Freshness, request: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -93,6 +100,8 @@ def carrying(
     asked = ContextRequest.of(request)
     if asked.tokenizer is None:
         asked = asked.model_copy(update={"tokenizer": payload.tokenizer})
+    elif asked.tokenizer != payload.tokenizer:
+        fresh = replace(fresh, current=tuple(map(_uncounted, fresh.current)))
     return {
         "request": asked,
         "budget": asked.budget or payload.budget,

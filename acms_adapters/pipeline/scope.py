@@ -43,8 +43,7 @@ def resolve_scope(request: ContextRequest, backends: BackendSet) -> tuple[Contex
         metadata_filter=request.metadata_filter,
     )
     place = {node: 1.0 - number / len(ordered) for number, node in enumerate(ordered)}
-    found = (to_fragment(hit, place[hit.uko_node], backends) for hit in hits)
-    return tuple(fragment for fragment in found if fragment is not None)
+    return tuple(to_fragment(hit, place[hit.uko_node], backends) for hit in hits)
 
 
 def _in_order(

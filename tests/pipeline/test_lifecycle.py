@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from acms_adapters import ACMSPipeline, ContextRequest, ContextStore, Plan, RequestError
+from acms_adapters import (
+    ACMSPipeline,
+    ContextFragment,
+    ContextRequest,
+    ContextStore,
+    Plan,
+    RequestError,
+    SearchHit,
+)
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline import PlanLifecycle
 from acms_adapters.pipeline.scope import resolve_scope
@@ -113,6 +121,30 @@ def test_a_focus_that_is_not_there_gives_an_empty_scope(pipeline: ACMSPipeline) 
     assert not pipeline.resolve_scope({"focus_nodes": ["project://nowhere"]}).fragments
 
 
+def test_f7_a_scope_tells_of_nodes_that_have_no_text() -> None:
+    """F7."""
+
+    class Bare:
+        """A graph of nodes whose texts are elsewhere."""
+
+        def neighbors(self, nodes: Any, **options: Any) -> list[Any]:
+            return []
+
+        def get(self, nodes: Any, **options: Any) -> list[SearchHit]:
+            return [SearchHit(uko_node=node, score=1.0) for node in nodes]
+
+    payload = ACMSPipeline(backends={"graph": Bare()}).resolve_scope({"focus_nodes": ["a"]})
+    assert [(e.uko_node, e.reason.value) for e in payload.ledger.entries] == [("a", "empty")]
+
+
+def test_s2_a_scope_within_a_callers_fragments_is_made_of_those_fragments() -> None:
+    """S2, F7."""
+    near, far = (ContextFragment(uko_node=name, content=f"text of {name}") for name in "ab")
+    payload = ACMSPipeline().resolve_scope({"focus_nodes": ["a"]}, fragments=[near, far])
+    assert [f.fragment_id for f in payload.fragments] == [near.fragment_id]
+    assert [e.fragment_id for e in payload.ledger.entries] == [far.fragment_id]
+
+
 def test_a_payload_of_which_nothing_changed_comes_back_as_it_is(pipeline, do) -> None:
     """D4-77."""
     payload = do(pipeline, "assemble", "how is a token acquired?", budget=400)
@@ -179,6 +211,15 @@ def test_a_refresh_counts_as_the_request_or_else_the_payload_was_counted(
     assert fresh.rendered_tokens == estimate_tokens(fresh.render())
     (changed,) = (f for f in fresh.fragments if "replaced by a bucket" in f.content)
     assert changed.token_count == estimate_tokens(changed.content)
+
+
+def test_a_refresh_for_another_tokenizer_counts_what_did_not_change_anew(pipeline, do) -> None:
+    payload = do(pipeline, "assemble", "token window notes", budget=1000)
+    fresh = do(pipeline, "refresh", payload, ContextRequest(tokenizer="estimate"))
+    assert nodes(fresh) == nodes(payload)
+    counts = [f.token_count for f in fresh.fragments]
+    assert counts == [estimate_tokens(f.content) for f in fresh.fragments]
+    assert counts != [f.token_count for f in payload.fragments]
 
 
 def test_what_is_gone_leaves_the_payload_with_its_reason(
