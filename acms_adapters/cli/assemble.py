@@ -16,7 +16,7 @@ from acms_adapters.cli.store import (
     open_to_read,
     settings,
 )
-from acms_adapters.cli.tables import explanation, many, unknown_focus
+from acms_adapters.cli.tables import explanation, many, unknown_focus, what_failed
 from acms_adapters.models import ContextPayload, ContextRequest
 
 QuestionArgument = Annotated[str, typer.Argument(help="What the context is for.")]
@@ -88,12 +88,7 @@ def explain(payload: ContextPayload) -> None:
 
 def figures(payload: ContextPayload) -> str:
     """One line on what was assembled."""
-    searches = (
-        f"{name}: {search}"
-        for name, stats in payload.strategy_stats.items()
-        for search in stats.get("failed_searches", ())
-    )
-    failures = "; ".join((*map(str, payload.failures), *searches))
+    failures = "; ".join(what_failed(payload))
     failed = f", failed: {failures}" if failures else ""
     unknown = ", ".join(unknown_focus(payload))
     failed += f", not known: {unknown}" if unknown else ""

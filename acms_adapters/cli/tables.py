@@ -18,11 +18,16 @@ _NAME_WIDTH = 40
 
 
 def explanation(payload: ContextPayload) -> Iterator[Table]:
-    """What went in; what stayed out and why; tokens by strategy and tier."""
+    """What went in; what stayed out and why; tokens by strategy and tier; what failed, if any."""
     yield _went_in(payload)
     if payload.ledger.entries:
         yield _left_out(payload)
     yield _spent(payload)
+    if failed := what_failed(payload):
+        table = Table("what", title="Failed", title_justify="left")
+        for what in failed:
+            table.add_row(Text(what))
+        yield table
 
 
 def _went_in(payload: ContextPayload) -> Table:
@@ -90,6 +95,16 @@ def _spent(payload: ContextPayload) -> Table:
         by_tier = [spent[strategy, tier] for tier in TIERS]
         table.add_row(Text(strategy), *map(str, by_tier), str(sum(by_tier)))
     return table
+
+
+def what_failed(payload: ContextPayload) -> list[str]:
+    """Strategies that did not answer, and searches that others had to do without."""
+    searches = (
+        f"{name}: {search}"
+        for name, stats in payload.strategy_stats.items()
+        for search in stats.get("failed_searches", ())
+    )
+    return [*map(str, payload.failures), *searches]
 
 
 def unknown_focus(payload: ContextPayload) -> list[str]:

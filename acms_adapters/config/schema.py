@@ -22,6 +22,8 @@ from acms_adapters.models.fragment import MAX_DEPTH
 from acms_adapters.models.options import Flag, Fraction, Number, Seconds, TierTokens, Whole
 from acms_adapters.models.request import UniqueNames
 
+FALLBACK_CHAIN = ("arce", "breadth-depth-navigator", "semantic-embedding", "simple-keyword")
+
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -128,12 +130,7 @@ class Keys(FrozenModel):
 
     enabled: UniqueNames = ("simple-keyword", "semantic-embedding", "breadth-depth-navigator")
     default_strategy: Name = "arce"
-    fallback_chain: UniqueNames = (
-        "arce",
-        "breadth-depth-navigator",
-        "semantic-embedding",
-        "simple-keyword",
-    )
+    fallback_chain: UniqueNames = FALLBACK_CHAIN
     custom: dict[Name, ImportPath] = Field(default_factory=dict)
     tables: dict[Name, StrategyTable] = Field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from acms_adapters.models.layout import render
 from acms_adapters.pipeline.fencing import fenced
 from acms_adapters.pipeline.fusion import FusionEngine
 from acms_adapters.pipeline.fusion_config import FusionConfig
+from acms_adapters.pipeline.ranking import place
 from acms_adapters.protocols import RenderingSource, TokenCounter
 
 logger = logging.getLogger(__name__)
@@ -73,8 +74,8 @@ def fit_block(
 
 def _note(payload: ContextPayload, kept: Sequence[ContextFragment], tokens: int) -> None:
     """Say what is not read, which the ledger of the payload cannot know."""
-    read = {fragment.uko_node for fragment in kept}
-    missing = [f.uko_node for f in payload.fragments if f.uko_node not in read]
+    read = {place(fragment) for fragment in kept}
+    missing = [fragment.uko_node for fragment in payload.fragments if place(fragment) not in read]
     if missing:
         logger.info(
             "only %d tokens are left for context, so %d of its %d fragments are not read: %s",

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from acms_adapters.config.schema import FALLBACK_CHAIN
 from acms_adapters.models import (
     ContextFragment,
     LedgerEntry,
@@ -17,7 +18,6 @@ from acms_adapters.models import (
 from acms_adapters.models.base import FrozenModel
 from acms_adapters.models.options import Fraction, Number, Seconds, Whole
 from acms_adapters.pipeline.budget_allocator import AllocationStrategy
-from acms_adapters.pipeline.fallback import FALLBACK_CHAIN
 
 Count = Annotated[Whole, Field(ge=1)]
 

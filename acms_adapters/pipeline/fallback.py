@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from acms_adapters.protocols import ContextStrategy
 
-FALLBACK_CHAIN = ("arce", "breadth-depth-navigator", "semantic-embedding", "simple-keyword")
-
 
 class FallbackChain:
     """Finds stand-ins during one request; no strategy takes part twice.

@@ -52,8 +52,7 @@ def hand_down(
     """
     if not isinstance(context, ContextPayload):
         raise RequestError(f"context must be a ContextPayload, not {context!r:.80}")
-    if ratio is not None and tokens is not None:
-        raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
+    check_size(ratio, tokens)
     found = _relevance(context.fragments, task)
     near = (f.uko_node for f in context.fragments if f.fragment_id in found)
     compress = partial(
@@ -74,6 +73,20 @@ def hand_down(
         skeleton = _part(context, skeleton, compress, task=task, tokens=tokens, counter=counter)
     metadata = receipt(skeleton.fragments, ratio=ratio, original_tokens=context.total_tokens)
     return skeleton.model_copy(update={"plan_id": context.plan_id, "skeleton_metadata": metadata})
+
+
+def check_size(ratio: float | None, tokens: int | None) -> None:
+    """Refuse what is no size of a skeleton.
+
+    Raises:
+        ValueError: Both a ratio and tokens, or one that is out of its range.
+    """
+    if ratio is not None and tokens is not None:
+        raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
+    if ratio is not None:
+        exact_ratio(ratio)
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        raise RequestError(f"tokens must be a whole number >= 0, not {tokens!r}")
 
 
 def _by_share(

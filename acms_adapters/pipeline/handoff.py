@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextPayload
-from acms_adapters.pipeline.handing_down import hand_down
+from acms_adapters.pipeline.handing_down import check_size, hand_down
 from acms_adapters.pipeline.inherited import Inherited
-from acms_adapters.pipeline.skeleton_service import exact_ratio
 from acms_adapters.protocols import BackendSet
 
 
@@ -27,14 +25,7 @@ class Handoff:
     backends: BackendSet | None = None
 
     def __post_init__(self) -> None:
-        if self.ratio is not None and self.tokens is not None:
-            raise RequestError(
-                f"name a ratio or tokens, not both: {self.ratio!r} and {self.tokens!r}"
-            )
-        if self.ratio is not None:
-            exact_ratio(self.ratio)
-        if self.tokens is not None and (type(self.tokens) is not int or self.tokens < 0):
-            raise RequestError(f"tokens must be a whole number >= 0, not {self.tokens!r}")
+        check_size(self.ratio, self.tokens)
 
     def of(self, context: ContextPayload | None, task: str) -> Inherited | None:
         """What a child with this task is handed; None where there is no context."""

@@ -115,8 +115,8 @@ class PlanLifecycle:
         fields = {n: v for n, v in options.items() if n in ContextRequest.model_fields}
         rest = {n: v for n, v in options.items() if n not in fields}
         temporal = self._pipeline.backends.temporal
-        above = tuple(temporal.ancestors(plan.plan_id)) if temporal is not None else ()
-        if not above and plan.parent and temporal is not None:
+        above: tuple[str, ...] = ()
+        if temporal is not None and plan.parent:
             above = (plan.parent, *temporal.ancestors(plan.parent))
         context = plan.context(above)
         return plan.request(query, **{"plan_context": context, **fields}), rest

@@ -6,12 +6,21 @@ import io
 
 from rich.console import Console
 
-from acms_adapters import ACMSPipeline, ContextFragment, FragmentProvenance
+from acms_adapters import (
+    ACMSPipeline,
+    ContextFragment,
+    ContextPayload,
+    FragmentProvenance,
+    StrategyFailure,
+)
 from acms_adapters.cli.tables import explanation, many
 
 
 def printed(*fragments: ContextFragment) -> str:
-    payload = ACMSPipeline().assemble("plan", fragments, 40)
+    return shown(ACMSPipeline().assemble("plan", fragments, 40))
+
+
+def shown(payload: ContextPayload) -> str:
     console = Console(file=io.StringIO(), width=120)
     for table in explanation(payload):
         console.print(table)
@@ -33,6 +42,18 @@ def test_what_had_no_room_stands_before_what_was_found_twice() -> None:
     assert text.startswith("In: 1 fragment ")
     out = text.partition("Out: 2 candidates")[2]
     assert 0 < out.find("over_budget: needed") < out.find("duplicate: the same node, found once")
+
+
+def test_what_failed_is_told_whether_a_strategy_or_one_of_its_searches() -> None:
+    payload = ContextPayload(
+        fragments=(),
+        failures=(StrategyFailure(strategy="semantic", kind="timeout", message="too slow"),),
+        strategy_stats={"walker": {"failed_searches": ["text: disk is gone"]}},
+    )
+    text = shown(payload).partition("Failed")[2]
+    assert "too slow" in text
+    assert "walker: text: disk is gone" in text
+    assert "Failed" not in shown(ContextPayload(fragments=()))
 
 
 def test_a_number_of_things_agrees_with_its_noun() -> None:

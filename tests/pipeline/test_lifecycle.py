@@ -318,3 +318,18 @@ def test_what_a_parent_decided_is_found_by_a_child_that_is_spawned_next_m5(pipel
 def test_a_step_of_a_plan_without_context_is_refused_by_its_id(pipeline, do) -> None:
     with pytest.raises(RequestError, match="p9"):
         do(PlanLifecycle(pipeline), "step", Plan(plan_id="p9"))
+
+
+def test_a_plan_that_moved_to_another_parent_has_the_ancestors_of_that_one(
+    store: ContextStore, do, stub: Any
+) -> None:
+    """M5."""
+    told: list[Any] = []
+    listener = stub("listener", assemble=lambda *given: told.append(given[3]) or [], uses_text=True)
+    pipeline = ACMSPipeline(backends=store.backends(), strategies=[listener])
+    life = PlanLifecycle(pipeline)
+    root = do(life, "create", Plan(plan_id="root", title="root"))
+    old, new = (do(life, "spawn", root, Plan(plan_id=name, title=name)) for name in ("old", "new"))
+    child = do(life, "spawn", old, Plan(plan_id="child", title="child"))
+    do(life, "spawn", new, child)
+    assert [told[-2].ancestors, told[-1].ancestors] == [("old", "root"), ("new", "root")]
