@@ -221,7 +221,7 @@ class ACMSPipeline:
         """
         with self._open((request,), {"budget": budget, **options}) as run:
             around = run.candidates.found(resolve_scope(run.request, run.candidates.backends))
-            found = Found(fragments=around, left_out=run.candidates.unmatched(around))
+            found = Found(fragments=around, left_out=run.candidates.account((), around))
             return self._finisher.finish(run, found)
 
     def refresh(
@@ -279,11 +279,10 @@ def _found(
         return Found(fragments=given, results=results, failures=failures)
     fragments = run.candidates.found(coordination.fragments)
     reserve = run.candidates.found(coordination.reserve)
-    unmatched = run.candidates.unmatched((*fragments, *reserve))
     return Found(
         fragments=fragments,
         reserve=reserve,
-        left_out=(*coordination.left_out, *unmatched),
+        left_out=run.candidates.account(coordination.left_out, (*fragments, *reserve)),
         results=results,
         failures=failures,
         degraded=all(result.failure is not None for result in results),

@@ -64,15 +64,36 @@ class Candidates:
                 result.setdefault((member.fragment_id, member.provenance.strategy), member)
         return tuple(result.values())
 
-    def unmatched(self, found: Iterable[ContextFragment]) -> tuple[LedgerEntry, ...]:
-        """Account for the candidates that no strategy found."""
+    def account(
+        self, left_out: Iterable[LedgerEntry], found: Iterable[ContextFragment]
+    ) -> tuple[LedgerEntry, ...]:
+        """Entries for what strategies left out, and for the candidates that none of them found.
+
+        What was left out under a search name is told of every depth of that node; nothing is told
+        of what another strategy found.
+        """
+        own = {f.fragment_id: f for group in self.groups.values() for f in group}
+        entries: dict[str, LedgerEntry] = {}
+        for entry in left_out:
+            group = () if entry.fragment_id in own else self.groups.get(entry.uko_node, ())
+            for told in [_told_of(member, entry) for member in group] or [entry]:
+                entries.setdefault(told.fragment_id, told)
+        for name, fragment in own.items():
+            if name not in entries:
+                entries[name] = LedgerEntry.of(fragment, LeftOut.UNMATCHED)
         seen = {fragment.fragment_id for fragment in found}
-        return tuple(
-            LedgerEntry.of(fragment, LeftOut.UNMATCHED)
-            for group in self.groups.values()
-            for fragment in group
-            if fragment.fragment_id not in seen
-        )
+        return tuple(entry for name, entry in entries.items() if name not in seen)
+
+
+def _told_of(member: ContextFragment, entry: LedgerEntry) -> LedgerEntry:
+    return entry.model_copy(
+        update={
+            "fragment_id": member.fragment_id,
+            "uko_node": member.uko_node,
+            "detail_depth": member.detail_depth,
+            "token_count": member.token_count,
+        }
+    )
 
 
 @contextmanager

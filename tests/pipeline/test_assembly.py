@@ -264,6 +264,19 @@ def test_a_parents_context_comes_down_as_a_skeleton_within_the_childs_budget_k4(
     assert own.fragment_id in {f.fragment_id for f in child.fragments}
 
 
+def test_f7_a_candidate_beyond_a_strategys_share_is_told_of_once_as_the_callers(call) -> None:
+    """F7: it was found under the name that it is searched by."""
+    given = [fragment(f"n{i}", f"token window {i} " * 10, token_count=30) for i in range(4)]
+    pipeline = ACMSPipeline({"context": {"profile": "spec"}})
+    payload = call(pipeline)("token window", fragments=given, budget=100)
+    told = {entry.fragment_id: entry.reason.value for entry in payload.ledger.entries}
+    assert len(told) == len(payload.ledger.entries)
+    assert set(told.values()) == {"beyond_share"}
+    read = {f.fragment_id for f in payload.fragments}
+    assert read | set(told) == {f.fragment_id for f in given}
+    assert not read & set(told)
+
+
 def test_what_the_child_fetched_itself_is_not_inherited_again_k4(call) -> None:
     """K4.repeat."""
     parent = call(ACMSPipeline())("plan-parent", FACTS, 4096)
