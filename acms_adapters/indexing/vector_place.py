@@ -27,16 +27,24 @@ class FollowingVectors(MemoryVectorBackend):
     """Vectors in memory of a store that other processes may write to.
 
     Attributes:
-        follow: Called before each search, to take up what they wrote.
+        follow: Called before each answer, to take up what they wrote.
     """
 
     follow: Callable[[], None] | None = None
 
     def similarity_search(self, embedding: Sequence[float], **options: Any) -> list[SearchHit]:
         """As in memory, of the texts that there are now."""
+        self._catch_up()
+        return super().similarity_search(embedding, **options)
+
+    def rate(self, question: Sequence[float], nodes: Sequence[str]) -> dict[str, float]:
+        """As in memory, of the texts that there are now."""
+        self._catch_up()
+        return super().rate(question, nodes)
+
+    def _catch_up(self) -> None:
         if self.follow is not None:
             self.follow()
-        return super().similarity_search(embedding, **options)
 
 
 def place_is_kept(folder: Path | None) -> bool:

@@ -134,8 +134,11 @@ def walk(
         outwards.move(walked, _steps(found, set(asked)), hop, decay)
         downwards.move(walked, _steps(contained, set(below), down=True), hop, decay)
     for node, others in (shared or {}).items():
-        walked.links.setdefault(node, {})[SHARED_NAMES] = dict(others)
-        for other in others:
+        weights = {other: much for other, much in others.items() if 0.0 < much < math.inf}
+        if node not in start or not weights:
+            continue
+        walked.links.setdefault(node, {})[SHARED_NAMES] = weights
+        for other in weights:
             walked.arrive(other, 1, decay * walked.reach[node])
     return walked
 

@@ -180,6 +180,16 @@ def test_a_scan_of_pages_is_that_of_all_at_once(
     assert isinstance(paged.matrix, np.memmap) == (not most_bytes)
 
 
+def test_where_no_file_can_be_made_a_scan_is_held_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scan, "_MOST_BYTES", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    found = Scan.of_pages(["a"], [(["a"], np.ones((1, 1), dtype=np.float32))], size=1)
+    assert found.nearest(np.ones(1, dtype=np.float32), 1) == [("a", 1.0)]
+    assert "in memory" in caplog.text
+
+
 def test_a_scan_chooses_among_some_and_breaks_ties_by_node() -> None:
     rows = np.asarray([[0, 2], [0, 1], [3, 0]], dtype=np.float32)
     found = Scan.of(dict(zip("bac", rows, strict=True)))

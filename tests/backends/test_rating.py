@@ -50,6 +50,11 @@ def test_a_text_rating_is_what_the_search_says(store: SQLiteStore) -> None:
     assert rated["both"] > rated["one"] > rated["none"]
 
 
+def test_half_a_surrogate_pair_is_a_node_that_is_not_there(store: SQLiteStore) -> None:
+    """B2."""
+    assert list(store.text.rate("token bucket", ["\ud800", "both"])) == ["both"]
+
+
 def test_nothing_is_said_of_words_that_nobody_holds(store: SQLiteStore) -> None:
     assert store.text.rate("zebra", ["one"]) == {}
     assert store.text.rate("", ["one"]) == {}

@@ -25,6 +25,7 @@ from acms_adapters.errors import (
 )
 from acms_adapters.models import SearchHit
 from acms_adapters.models.surplus import restore_surplus
+from acms_adapters.protocols import RatesNodes
 
 CHARACTERS = "character-frequency-v1"
 LONG = "\n\n".join(f"Paragraph {n} says one thing. " * 8 for n in range(60))
@@ -434,6 +435,28 @@ def test_without_chroma_vectors_live_in_memory(
         with ContextStore.open(tmp_path, embedder=CHARACTERS, read_only=read_only) as store:
             assert near(store, "millet") == ["x"]
     assert not (tmp_path / "chroma").exists()
+
+
+def test_vectors_in_memory_follow_others_before_each_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B8."""
+    find = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "chromadb" else find(name)
+    )
+    grains = [Document(id=f"n{i}", page_content=f"millet {i}") for i in range(10)]
+    with (
+        ContextStore.open(tmp_path, embedder=CHARACTERS) as reader,
+        ContextStore.open(tmp_path, embedder=None) as writer,
+    ):
+        writer.add_documents(grains)
+        vectors, embedder = reader.backends().vector, reader.backends().embedder
+        assert isinstance(vectors, RatesNodes)
+        assert embedder is not None
+        assert set(vectors.rate(embedder.embed_query("millet"), ["n1", "x"])) == {"n1"}
+        writer.add_documents([Document(id="x", page_content="millet")])
+        assert set(vectors.rate(embedder.embed_query("millet"), ["n1", "x"])) == {"n1", "x"}
 
 
 def test_without_any_embedder_installed_there_is_a_warning(

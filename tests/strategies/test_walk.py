@@ -188,6 +188,14 @@ def test_shared_names_lead_one_hop_and_count_by_their_weight() -> None:
     assert share["n1"] > share["n2"] > share["n4"] > 0.0
 
 
+def test_shared_names_of_anybodys_graph_count_only_where_they_can() -> None:
+    odd = {"nobody": {"a": 1.0}, "a": {}, "b": {"x": 0.0, "y": float("nan"), "z": float("inf")}}
+    start = {"a": 1.0, "b": 1.0}
+    walked = walk(Graph([]), start, breadth=1, depth=0, decay=0.5, shared=odd)
+    assert walked.distance == {"a": 0, "b": 0}
+    assert set(walked.share({"a": 0.5, "b": 0.5})) == {"a", "b"}
+
+
 def test_a_way_down_does_not_borrow_the_reach_of_another_way() -> None:
     """M3: what both ways come to counts by the hops of the way that goes on from there."""
     graph = Graph([(0, 2), (2, 3), (3, 0), (3, 1)], "contains")

@@ -9,7 +9,7 @@ from typing import Any
 from acms_adapters.backends.analysis import Term, query_terms
 from acms_adapters.backends.sqlite.database import Database
 from acms_adapters.backends.sqlite.fields import CODE, FIELDS
-from acms_adapters.backends.sqlite.filters import Condition, condition, one_of
+from acms_adapters.backends.sqlite.filters import Condition, condition, one_of, strings
 from acms_adapters.backends.sqlite.hits import batches, load_hits
 from acms_adapters.backends.sqlite.kept import Kept, Question
 from acms_adapters.backends.sqlite.ranking import Corpus, ScoredText, WeighedTerm, moments, score
@@ -81,7 +81,7 @@ class SQLiteTextBackend:
 
     def rate(self, question: str, nodes: Sequence[str]) -> dict[str, float]:
         """Relevance of nodes as a search for `question` would give it, found by it or not."""
-        terms = query_terms(question)
+        terms, nodes = query_terms(question), strings("nodes", nodes)
         if not terms or not nodes:
             return {}
         with self._database.reading() as connection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +14,8 @@ from numpy.typing import NDArray
 
 from acms_adapters.backends.vectors.records import Vector, cosines_of, unit
 from acms_adapters.backends.vectors.search import Candidate
+
+logger = logging.getLogger("acms_adapters")
 
 _DIGITS = 6  # cosines of float32 vectors are no better
 _ALIKE = 1.0 - 1e-6
@@ -44,7 +48,7 @@ class Scan:
         """Of rows of length 1 that come page by page; a node without one is near to nothing.
 
         Many are kept in a file that goes with the scan, of which the system holds in memory what
-        it has room for.
+        it has room for; where none can be made, in memory.
 
         Args:
             size: Length of a row.
@@ -96,8 +100,14 @@ class Scan:
 def _room(rows: int, size: int) -> Vector:
     if rows * size * 4 <= _MOST_BYTES:
         return np.zeros((rows, size), dtype=np.float32)
-    with tempfile.TemporaryFile() as file:
-        return np.memmap(file, dtype=np.float32, mode="w+", shape=(rows, size))
+    try:
+        with tempfile.TemporaryFile() as file:
+            if hasattr(os, "posix_fallocate"):  # where there is no room, writing ends the process
+                os.posix_fallocate(file.fileno(), 0, rows * size * 4)
+            return np.memmap(file, dtype=np.float32, mode="w+", shape=(rows, size))
+    except OSError as error:
+        logger.warning("all vectors are held in memory, as no file can be made: %s", error)
+        return np.zeros((rows, size), dtype=np.float32)
 
 
 def has_equals(sample: Vector) -> bool:
