@@ -120,9 +120,14 @@ class _Reader:
             yield chain[-1], False
 
     def _attribute(
-        self, owner: Definition, name: str, *, own: bool, seen: tuple[str, ...] = ()
+        self, owner: Definition, name: str, *, own: bool, seen: set[str] | None = None
     ) -> Iterator[tuple[str, bool]]:
-        """Where an attribute of a class is defined: there, or in the first base that has it."""
+        """Where an attribute of a class is defined: there, or in each base that has it first.
+
+        Args:
+            seen: Classes that were asked; there are many ways to one that bases have in common.
+        """
+        seen = {owner.name} if seen is None else seen
         if own and (uri := self.defined.get(f"{owner.name}.{name}")):
             yield uri, True
             return
@@ -133,9 +138,8 @@ class _Reader:
                 if not _is_foreign(path):
                     yield f"{path}.{name}", False
             elif path in self.classes and path not in seen:
-                yield from self._attribute(
-                    self.classes[path], name, own=True, seen=(*seen, owner.name)
-                )
+                seen.add(path)
+                yield from self._attribute(self.classes[path], name, own=True, seen=seen)
 
     def _bases(self, definition: Definition) -> list[list[str]]:
         if definition.kind != "class":

@@ -2,11 +2,13 @@
 
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acms_adapters.indexing import python_references
 from acms_adapters.indexing.lines import split_lines
 from acms_adapters.indexing.python import render_python
 from acms_adapters.indexing.source import Rendered, SourceText
@@ -317,6 +319,29 @@ def test_line_ends_and_form_feeds_stay_as_they_are(
     nodes = nodes_of(render_python(source(text)))
     assert nodes["#f"].renderings[9] == text[text.index("def") :].rstrip("\r\n")
     assert nodes["#f"].location == "lines 3-5"
+
+
+def test_bases_in_common_are_asked_once_however_many_ways_lead_to_them(
+    source: Callable[..., SourceText], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I2."""
+    layers = "".join(
+        f"class {side}{n + 1}(A{n}, B{n}):\n    pass\n" for n in range(40) for side in "AB"
+    )
+    text = (
+        "class A0:\n    def there(self):\n        pass\n\nclass B0:\n    pass\n\n" + layers
+    ) + "class Top(A40, B40):\n    def go(self):\n        self.there()\n        self.gone()\n"
+    asked, bases = [0], python_references._Reader._bases
+
+    def counted(self: Any, definition: Any) -> Any:
+        asked[0] += 1
+        assert asked[0] < 1_000
+        return bases(self, definition)
+
+    monkeypatch.setattr(python_references._Reader, "_bases", counted)
+    rendered = render_python(source(text))
+    calls = [edge for edge in rendered.edges if edge.relation == "calls"]
+    assert [edge.target.rpartition("#")[2] for edge in calls] == ["A0.there"]
 
 
 def test_two_runs_give_the_same_nodes(source: Callable[..., SourceText]) -> None:
