@@ -74,6 +74,8 @@ class ACMSPipeline:
         self.registry = StrategyRegistry(
             self.settings, strategies=strategies, adapt=SpecStrategyAdapter.bridge
         )
+        if embedder is None:
+            embedder = self.settings.embedding_model or CharacterFrequencyEmbedder.name
         self._embedder = embedder
         self._counter = counter if counter is not None else self.backends.counter
         self._clock = clock
@@ -178,16 +180,15 @@ class ACMSPipeline:
         call = read_call(positional, named)
         if call.strategy is not None:
             self.registry.get(call.strategy)
-        counter = token_counter(call.request.tokenizer or self._counter)
+        asked = call.request.tokenizer
+        counter = token_counter(self._counter if asked is None else asked)
         assembled_at = as_utc(self._clock())
         now = call.request.as_of or assembled_at
         backends = self.backends.with_(counter=counter, now=now, memo=RequestMemo())
         with searchable(
             call.candidates,
             base=backends,
-            embedder=as_embedder(
-                self._embedder or self.settings.embedding_model or CharacterFrequencyEmbedder.name
-            ),
+            embedder=as_embedder(self._embedder),
         ) as candidates:
             yield Run(
                 call=call,

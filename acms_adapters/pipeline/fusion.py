@@ -115,7 +115,7 @@ class FusionEngine:
             plan=read_plan(plan_context),
             renderings=renderings,
             pricing=Pricing(counter, layout=layout, arrange=arrange),
-            count=counter.count if counter else estimate_tokens,
+            count=estimate_tokens if counter is None else counter.count,
             arrange=arrange,
             max_fragments=max_fragments,
             now=now,

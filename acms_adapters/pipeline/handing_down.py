@@ -61,7 +61,7 @@ def hand_down(
         tuple(dict.fromkeys((*focus_nodes, *near))),
         backends=backends,
     )
-    counter = (backends.counter if backends else None) or token_counter()
+    counter = token_counter(backends.counter if backends else None)
     if tokens is not None:
         skeleton = compress(tokens)
         ratio = skeleton.skeleton_metadata.ratio if skeleton.skeleton_metadata else 0.0

@@ -42,7 +42,7 @@ class Pricing:
         self._layout: Layout = layout
         self._arrange = arrange
         self._verifies = verifies
-        self.separator = counter.count(SEPARATOR) if counter else 0
+        self.separator = 0 if counter is None else counter.count(SEPARATOR)
         """Tokens between two fragments; every price includes it once."""
 
     @property

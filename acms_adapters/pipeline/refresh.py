@@ -49,7 +49,9 @@ def counter_for(payload: ContextPayload, request: Any, default: Any) -> TokenCou
         raise RequestError(
             f"refresh takes the payload of an earlier call, not {payload!r}: assemble one first"
         )
-    return token_counter(ContextRequest.of(request).tokenizer or payload.tokenizer or default)
+    asked = ContextRequest.of(request).tokenizer
+    known = payload.tokenizer if asked is None else asked
+    return token_counter(default if known is None else known)
 
 
 def freshen(payload: ContextPayload, backends: BackendSet) -> Freshness:

@@ -69,7 +69,7 @@ class Fitting:
         layout: Layout,
         read: Sequence[ContextFragment],
     ) -> None:
-        self._counter: TokenCounter = backends.counter or token_counter()
+        self._counter: TokenCounter = token_counter(backends.counter)
         self._tokens = tokens
         self._separator = self._counter.count(SEPARATOR)
         # every price includes a separator, but there is one fewer than fragments
@@ -140,7 +140,7 @@ class Fitting:
         for depth in sorted(depths, reverse=True):
             if depth in own:
                 yield own[depth]
-            elif source and (rendering := source.at(deepest.uko_node, depth)):
+            elif source is not None and (rendering := source.at(deepest.uko_node, depth)):
                 yield rerendered(deepest, rendering, count=self._counter.count)
 
     def _repetition(self, option: ContextFragment) -> tuple[LeftOut, str | None] | None:

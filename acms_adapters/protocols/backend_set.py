@@ -86,6 +86,6 @@ class BackendSet:
                 raise RequestError(f"unknown backend {name!r} (known: {known})")
             if part is True:
                 flags.add(name)
-            elif part:
+            elif part is not None and part is not False:
                 parts[name] = part
         return cls(**parts, flags=frozenset(flags))

@@ -143,14 +143,14 @@ def _nothing(hit: SearchHit) -> Rendering:
 def _tokens(rendering: Rendering, backends: BackendSet) -> int:
     if rendering.token_count is not None:
         return rendering.token_count
-    counter = backends.counter
-    return counter.count(rendering.content) if counter else estimate_tokens(rendering.content)
+    count = estimate_tokens if backends.counter is None else backends.counter.count
+    return count(rendering.content)
 
 
 def _rendering(hit: SearchHit, backends: BackendSet) -> Rendering | None:
     if hit.content is None:
         source = backends.renderings
-        return source.at(hit.uko_node, hit.detail_depth) if source else None
+        return None if source is None else source.at(hit.uko_node, hit.detail_depth)
     return Rendering(
         uko_node=hit.uko_node,
         detail_depth=hit.detail_depth,

@@ -264,6 +264,36 @@ def test_a_parents_context_comes_down_as_a_skeleton_within_the_childs_budget_k4(
     assert own.fragment_id in {f.fragment_id for f in child.fragments}
 
 
+class Seen(list[str]):
+    """A counter and an embedder that notes what it was given, and is false before that."""
+
+    name = "seen"
+    exact = True
+    dimensions = 2
+    similarity_threshold = 0.0
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def embed_query(self, text: str) -> list[float]:
+        self.append(text)
+        return [1.0, 0.0]
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+def test_a_counter_or_embedder_that_is_false_is_used_all_the_same(call) -> None:
+    by_default = call(ACMSPipeline(counter=Seen()))("bucket", fragments=FACTS, budget=4096)
+    by_request = call(ACMSPipeline())(
+        ContextRequest(query="bucket", tokenizer=Seen()), fragments=FACTS, budget=4096
+    )
+    assert by_default.rendered_tokens == len(by_default.render()) == by_request.rendered_tokens
+    embedder = Seen()
+    call(ACMSPipeline(embedder=embedder))("bucket", fragments=FACTS, strategy="semantic-embedding")
+    assert "bucket" in embedder
+
+
 def test_f7_a_candidate_beyond_a_strategys_share_is_told_of_once_as_the_callers(call) -> None:
     """F7: it was found under the name that it is searched by."""
     given = [fragment(f"n{i}", f"token window {i} " * 10, token_count=30) for i in range(4)]

@@ -46,3 +46,16 @@ def test_a_copy_has_other_parts_and_the_set_stays_as_it_is() -> None:
 def test_an_unknown_backend_is_refused_by_name(wrong: Any) -> None:
     with pytest.raises(ValueError, match=f"unknown backend {next(iter(wrong))!r}"):
         BackendSet.of(wrong)
+
+
+def test_s12_a_backend_that_is_empty_is_there_all_the_same() -> None:
+    """S12: one with a length of 0 is false, and no flag."""
+
+    class Empty(list[str]):
+        def search(self, query: str, *, max_results: int = 20) -> list[object]:
+            return []
+
+    empty = Empty()
+    backends = BackendSet.of({"text": empty, "vector": False, "graph": None})
+    assert backends.text is empty
+    assert not any(backends.has(name) for name in ("vector", "graph"))
