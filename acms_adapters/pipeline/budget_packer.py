@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from acms_adapters.models import TIERS, ContextBudget, ContextFragment, Layout, LedgerEntry, Tier
-from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline.departures import Departures
 from acms_adapters.pipeline.filling import Filling
 from acms_adapters.pipeline.packing_rules import (
@@ -17,7 +18,7 @@ from acms_adapters.pipeline.packing_rules import (
 from acms_adapters.pipeline.pricing import Pricing
 from acms_adapters.pipeline.ranking import Scored, packing_order
 from acms_adapters.pipeline.renderings import Alternatives, LowerRenderings
-from acms_adapters.protocols import RenderingSource, TokenCounter
+from acms_adapters.protocols import RenderingSource
 
 _CREDIBLE = 16
 """Characters a token at most, over a whole text; declared counts below that are not believed."""
@@ -56,7 +57,8 @@ class BudgetPacker:
         min_fragment_tokens: Tokens below which such a rendering is not worth reading.
         max_fragments: Most fragments.
         renderings: Where lower renderings come from.
-        counter: Counts the text that is read; None to go by declared counts.
+        counter: Counts the text that is read, as anything that `token_counter` reads; None to go
+            by declared counts.
         layout: What that text is.
     """
 
@@ -69,7 +71,7 @@ class BudgetPacker:
         min_fragment_tokens: int = MIN_FRAGMENT_TOKENS,
         max_fragments: int | None = None,
         renderings: RenderingSource | None = None,
-        counter: TokenCounter | None = None,
+        counter: Any = None,
         layout: Layout = "payload",
     ) -> None:
         self._rules = PackingRules(
@@ -85,8 +87,15 @@ class BudgetPacker:
     def pack(
         self, scored_fragments: Iterable[Scored], budget: ContextBudget | int
     ) -> list[ContextFragment]:
-        """Those that fit, in packing order, whatever the order of the input."""
+        """Those that fit, in packing order, whatever the order of the input.
+
+        Raises:
+            ValueError: A score that is no finite number.
+        """
         scored = tuple(scored_fragments)
+        for _, score in scored:
+            if not math.isfinite(score):
+                raise ValueError(f"a score must be a finite number, not {score!r}")
         packing = pack(
             tuple(fragment for fragment, _ in scored),
             [score for _, score in scored],
@@ -107,7 +116,6 @@ def pack(
     pricing: Pricing | None = None,
     alternatives: Alternatives | None = None,
     renderings: RenderingSource | None = None,
-    count: Callable[[str], int] = estimate_tokens,
 ) -> Packing:
     """Choose greedily, in packing order (ruling F3).
 
@@ -124,7 +132,6 @@ def pack(
         pricing: What fragments cost; left out, their declared tokens.
         alternatives: Fragments by place that gave way to a deeper one.
         renderings: Where other lower renderings come from.
-        count: Counts a rendering whose tokens the index does not know.
     """
     rules = rules or PackingRules()
     pricing = pricing or Pricing()
@@ -134,7 +141,7 @@ def pack(
         min_tokens=rules.min_fragment_tokens,
         alternatives=alternatives,
         source=renderings,
-        count=count,
+        count=pricing.count,
     )
 
     def fill(prices: Pricing, room: int) -> Filling:

@@ -153,7 +153,7 @@ _CHOICES: dict[Any, Callable[[Sequence[ContextFragment]], ContextFragment]] = {
 
 
 def _checked(strategy: DedupStrategy) -> DedupStrategy:
-    if strategy not in _CHOICES:
+    if strategy not in get_args(DedupStrategy):
         names = ", ".join(get_args(DedupStrategy))
         raise ValueError(f"unknown deduplication strategy {strategy!r} (known: {names})")
     return strategy

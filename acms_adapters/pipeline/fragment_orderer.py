@@ -37,7 +37,7 @@ class FragmentOrderer:
     ) -> None:
         self._strategy = _checked(strategy, key)
         self._key = key
-        self._previous = tuple(previous)
+        self._previous = as_fragments(previous, "previous")
 
     def order(
         self, fragments: Iterable[ContextFragment], strategy: OrderStrategy | None = None

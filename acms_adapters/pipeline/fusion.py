@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,6 @@ from acms_adapters.models import (
     Layout,
     PlanContext,
 )
-from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.models.fragment import as_fragments, detached
 from acms_adapters.pipeline.agreement import agree
 from acms_adapters.pipeline.budget_packer import Packing, pack
@@ -29,7 +28,7 @@ from acms_adapters.pipeline.outcome import Outcome
 from acms_adapters.pipeline.overage_guard import guard_overage
 from acms_adapters.pipeline.pricing import Arrange, Pricing
 from acms_adapters.pipeline.ranking import Place, place
-from acms_adapters.protocols import RenderingSource, TokenCounter
+from acms_adapters.protocols import RenderingSource
 
 __all__ = ["FusionConfig", "FusionEngine", "FusionResult"]
 
@@ -46,7 +45,6 @@ class _Call:
     plan: PlanContext | None
     renderings: RenderingSource | None
     pricing: Pricing
-    count: Callable[[str], int]
     arrange: Arrange
     max_fragments: int | None
     now: datetime | None
@@ -72,7 +70,7 @@ class FusionEngine:
         request: ContextRequest | Mapping[str, Any] | None = None,
         plan_context: PlanContext | Mapping[str, Any] | None = None,
         renderings: RenderingSource | None = None,
-        counter: TokenCounter | None = None,
+        counter: Any = None,
         layout: Layout = "payload",
         preamble_tokens: int = 0,
         max_fragments: int | None = None,
@@ -90,7 +88,8 @@ class FusionEngine:
             request: What was asked for; without one the deepest rendering of each node stays.
             plan_context: The plan it is for; left out, that of the request.
             renderings: Where other depths of a node come from.
-            counter: Counts the text that is read; without one, declared counts are the measure.
+            counter: Counts the text that is read; anything that `token_counter` reads;
+                without one, declared counts are the measure.
             layout: What that text is.
             preamble_tokens: Tokens of it that are kept for a preamble.
             max_fragments: Most fragments.
@@ -104,7 +103,7 @@ class FusionEngine:
             ValueError: A value is outside its range.
         """
         pool = (*as_fragments(fragments), *as_fragments(reserve, "reserve"))
-        arrange = self._arrangement(pool, order, previous)
+        arrange = self._arrangement(pool, order, as_fragments(previous, "previous"))
         available = ContextBudget.of(budget).available_tokens
         if preamble_tokens < 0:
             raise ValueError(f"preamble_tokens is at least 0, not {preamble_tokens!r}")
@@ -115,7 +114,6 @@ class FusionEngine:
             plan=read_plan(plan_context),
             renderings=renderings,
             pricing=Pricing(counter, layout=layout, arrange=arrange),
-            count=estimate_tokens if counter is None else counter.count,
             arrange=arrange,
             max_fragments=max_fragments,
             now=now,
@@ -132,7 +130,7 @@ class FusionEngine:
             available=call.available,
             request=call.request,
             renderings=call.renderings,
-            count=call.count,
+            count=call.pricing.count,
         )
         packing = self._pack(resolution, call)
         superseded = Outcome((), resolution.left_out_but(packing.drawn))
@@ -183,7 +181,6 @@ class FusionEngine:
             pricing=call.pricing,
             alternatives=resolution.alternatives,
             renderings=call.renderings,
-            count=call.count,
         )
 
     def _guard(self, packing: Packing, call: _Call) -> Outcome:

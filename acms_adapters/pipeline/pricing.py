@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import get_args
+from typing import Any, get_args
 
 from acms_adapters.models import ContextFragment, Layout
+from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.models.layout import SEPARATOR, header, render, render_fragment
-from acms_adapters.protocols import TokenCounter
+from acms_adapters.tokens import token_counter
 
 Arrange = Callable[[tuple[ContextFragment, ...]], Iterable[ContextFragment]]
 
@@ -20,7 +21,7 @@ class Pricing:
     the larger number is its price.
 
     Args:
-        counter: Counts tokens.
+        counter: Counts tokens; anything that `token_counter` reads.
         layout: How the text is rendered.
         arrange: Puts fragments in the order in which they will be read.
         verifies: Whether declared counts are doubted.
@@ -28,7 +29,7 @@ class Pricing:
 
     def __init__(
         self,
-        counter: TokenCounter | None = None,
+        counter: Any = None,
         *,
         layout: Layout = "payload",
         arrange: Arrange = tuple,
@@ -38,17 +39,21 @@ class Pricing:
             raise ValueError(
                 f"layout is {' or '.join(map(repr, get_args(Layout)))}, not {layout!r}"
             )
-        self._counter = counter
+        self._counter = None if counter is None else token_counter(counter)
         self._layout: Layout = layout
         self._arrange = arrange
         self._verifies = verifies
-        self.separator = 0 if counter is None else counter.count(SEPARATOR)
+        self.separator = self._counter.count(SEPARATOR) if self._counter is not None else 0
         """Tokens between two fragments; every price includes it once."""
 
     @property
     def counts(self) -> bool:
         """Whether texts are counted at all."""
         return self._counter is not None
+
+    def count(self, text: str) -> int:
+        """Tokens of a text by itself; an estimate without a counter."""
+        return estimate_tokens(text) if self._counter is None else self._counter.count(text)
 
     def verifying(self) -> Pricing:
         """The same prices with every text counted."""

@@ -14,6 +14,7 @@ from acms_adapters import (
     StrategyCoordinator,
 )
 from acms_adapters.pipeline import (
+    BudgetPacker,
     DetailDepthResolver,
     FragmentDeduplicator,
     FragmentOrderer,
@@ -71,3 +72,34 @@ def test_m8_a_naive_time_on_a_copy_is_in_utc_whoever_brings_it(stub: Any) -> Non
     ):
         times = {fragment.uko_node: fragment.created_at for fragment in payload.fragments}
         assert times == {"old": datetime(2024, 1, 1, tzinfo=UTC), "new": new.created_at}
+
+
+@pytest.mark.parametrize("order", [["relevance"], {}], ids=repr)
+def test_a_choice_of_another_type_is_an_unknown_one(order: Any) -> None:
+    with pytest.raises(ValueError, match="unknown"):
+        FragmentDeduplicator(strategy=order)
+    with pytest.raises(ValueError, match="unknown"):
+        FragmentOrderer(order)
+
+
+def test_m6_what_was_read_before_is_made_of_fragments_too() -> None:
+    """M6.given."""
+    with pytest.raises(ValueError, match="previous must be ContextFragment objects, not 3"):
+        FragmentOrderer("cache-stable", previous=[3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="previous must be ContextFragment objects, not 3"):
+        FusionEngine().fuse([], 10, previous=[3])  # type: ignore[list-item]
+
+
+def test_a_score_that_is_no_finite_number_is_refused() -> None:
+    fragment = ContextFragment(uko_node="a", content="text")
+    with pytest.raises(ValueError, match="a score must be a finite number, not nan"):
+        BudgetPacker().pack([(fragment, float("nan"))], 10)
+
+
+@pytest.mark.parametrize("counter", ["estimate", len], ids=repr)
+def test_s4_whatever_counts_can_count_for_an_engine_and_a_packer(counter: Any) -> None:
+    """S4: a text has a method `count`, which finds nothing and would cost nothing."""
+    fragment = ContextFragment(uko_node="a", content="text " * 100, token_count=1)
+    fused = FusionEngine().fuse([fragment], 20, counter=counter)
+    assert not fused.fragments
+    assert not BudgetPacker(counter=counter).pack([(fragment, 0.5)], 20)
