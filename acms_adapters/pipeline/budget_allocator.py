@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from acms_adapters.errors import UnknownNameError
 from acms_adapters.models import TIERS, ContextBudget, ContextRequest, Tier
+from acms_adapters.pipeline.bounds import whole
 from acms_adapters.protocols import ContextStrategy
 
 AllocationStrategy = Literal["proportional", "equal", "priority", "tier"]
@@ -38,14 +39,12 @@ class BudgetAllocator:
         min_budget: int = 100,
         max_cap: int | None = None,
     ) -> None:
-        if min_budget < 0:
-            raise ValueError(f"min_budget must be tokens >= 0, not {min_budget!r}")
-        if max_cap is not None and max_cap < max(1, min_budget):
+        self.min_budget = whole(min_budget, "min_budget")
+        if max_cap is not None and (type(max_cap) is not int or max_cap < max(1, min_budget)):
             raise ValueError(
                 f"max_cap must be at least min_budget ({min_budget}) and 1, not {max_cap!r}"
             )
         self.strategy = _known(strategy)
-        self.min_budget = min_budget
         self.max_cap = max_cap
 
     def allocate(
@@ -175,9 +174,7 @@ def _checked(value: float, what: str) -> float:
 def _tokens(total: Any) -> int:
     if isinstance(total, ContextBudget):
         return total.available_tokens
-    if isinstance(total, bool) or not isinstance(total, int) or total < 0:
-        raise ValueError(f"a total budget must be a whole number of tokens >= 0, not {total!r}")
-    return total
+    return whole(total, "a total budget")
 
 
 def _known(strategy: AllocationStrategy) -> AllocationStrategy:

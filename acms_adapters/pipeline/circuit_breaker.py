@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from acms_adapters.pipeline.bounds import whole
+
 CircuitState = Literal["closed", "open", "half_open"]
 
 
@@ -32,11 +34,9 @@ class CircuitBreaker:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if threshold < 1:
-            raise ValueError(f"threshold must be a whole number >= 1, not {threshold!r}")
         if not (math.isfinite(reset_timeout) and reset_timeout >= 0.0):
             raise ValueError(f"reset_timeout must be seconds >= 0, not {reset_timeout!r}")
-        self._threshold = threshold
+        self._threshold = whole(threshold, "threshold", least=1)
         self._reset_timeout = reset_timeout
         self._clock = clock
         self._lock = threading.Lock()

@@ -10,6 +10,7 @@ from functools import partial
 from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment, ContextPayload, Ledger
 from acms_adapters.models.layout import render
+from acms_adapters.pipeline.bounds import whole
 from acms_adapters.pipeline.candidates import searchable
 from acms_adapters.pipeline.shortening import shorten
 from acms_adapters.pipeline.skeleton_compressor import SkeletonCompressor
@@ -85,8 +86,8 @@ def check_size(ratio: float | None, tokens: int | None) -> None:
         raise RequestError(f"name a ratio or tokens, not both: {ratio!r} and {tokens!r}")
     if ratio is not None:
         exact_ratio(ratio)
-    if tokens is not None and (type(tokens) is not int or tokens < 0):
-        raise RequestError(f"tokens must be a whole number >= 0, not {tokens!r}")
+    if tokens is not None:
+        whole(tokens, "tokens")
 
 
 def _by_share(

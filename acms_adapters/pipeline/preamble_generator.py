@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment, ContextPayload
 from acms_adapters.models.base import repair_text
+from acms_adapters.pipeline.bounds import whole
 
 _TOPIC_KEYS = ("title", "name", "symbol", "heading", "topic", "names", "topics", "tags", "keywords")
 _FILE_KEYS = ("path", "file_name", "source")
@@ -34,11 +34,9 @@ class PreambleGenerator:
     def __init__(
         self, *, enabled: bool = True, include_stats: bool = True, max_length: int = 500
     ) -> None:
-        if type(max_length) is not int or max_length < 0:
-            raise RequestError(f"max_length must be a whole number >= 0, not {max_length!r}")
         self.enabled = enabled
         self.include_stats = include_stats
-        self.max_length = max_length
+        self.max_length = whole(max_length, "max_length")
 
     def generate(
         self,

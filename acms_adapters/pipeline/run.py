@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextBudget, ContextPayload, ContextRequest, Layout
+from acms_adapters.pipeline.bounds import whole
 from acms_adapters.pipeline.call import Call
 from acms_adapters.pipeline.candidates import Candidates
 from acms_adapters.pipeline.fragment_orderer import OrderStrategy
@@ -39,9 +40,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be before any strategy is asked."""
-        most = self.max_fragments
-        if most is not None and (type(most) is not int or most < 1):
-            raise RequestError(f"max_fragments must be a whole number >= 1, not {most!r}")
+        if self.max_fragments is not None:
+            whole(self.max_fragments, "max_fragments", least=1)
         choices = {
             "layout": get_args(Layout),
             "on_failure": get_args(OnFailure),

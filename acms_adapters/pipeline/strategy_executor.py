@@ -14,6 +14,7 @@ from acms_adapters.models import (
     StrategyResult,
 )
 from acms_adapters.pipeline.assembly_round import AssemblyRound, Question, StandIn
+from acms_adapters.pipeline.bounds import whole
 from acms_adapters.pipeline.circuit_breaker import CircuitBreaker
 from acms_adapters.pipeline.rounds import Clock
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter
@@ -59,14 +60,12 @@ class StrategyExecutor:
         reserve: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        if max_workers < 1:
-            raise ValueError(f"max_workers must be a whole number >= 1, not {max_workers!r}")
         if deadline_seconds is not None and not (
             math.isfinite(deadline_seconds) and deadline_seconds > 0.0
         ):
             raise ValueError(f"deadline_seconds must be seconds > 0, not {deadline_seconds!r}")
         self.clock = clock or Clock()
-        self._max_workers = max_workers
+        self._max_workers = whole(max_workers, "max_workers", least=1)
         self._workers = Workers()
         self._deadline_seconds = deadline_seconds
         self._reserve = reserve

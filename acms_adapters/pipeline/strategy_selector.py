@@ -9,6 +9,7 @@ from typing import Any
 
 from acms_adapters.models import ContextRequest, StrategyFailure
 from acms_adapters.models.base import repair_text
+from acms_adapters.pipeline.bounds import whole
 from acms_adapters.pipeline.budget_allocator import ranked_by_confidence
 from acms_adapters.pipeline.rounds import INTERRUPTS
 from acms_adapters.pipeline.spec_adapter import SpecStrategyAdapter, missing_backends
@@ -37,14 +38,12 @@ class StrategySelector:
     ) -> None:
         if not 0.0 <= threshold <= 1.0:
             raise ValueError(f"threshold must lie in [0, 1], not {threshold!r}")
-        if max_candidates < 1:
-            raise ValueError(f"max_candidates must be a whole number >= 1, not {max_candidates!r}")
         if not (math.isfinite(preference_boost) and preference_boost >= 1.0):
             raise ValueError(
                 f"preference_boost must be a finite number >= 1, not {preference_boost!r}"
             )
         self.threshold = threshold
-        self.max_candidates = max_candidates
+        self.max_candidates = whole(max_candidates, "max_candidates", least=1)
         self.preference_boost = preference_boost
 
     def select(

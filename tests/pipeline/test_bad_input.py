@@ -14,11 +14,16 @@ from acms_adapters import (
     StrategyCoordinator,
 )
 from acms_adapters.pipeline import (
+    BudgetAllocator,
     BudgetPacker,
+    CircuitBreaker,
     DetailDepthResolver,
     FragmentDeduplicator,
     FragmentOrderer,
     FragmentScorer,
+    PreambleGenerator,
+    StrategyExecutor,
+    StrategySelector,
 )
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -103,3 +108,21 @@ def test_s4_whatever_counts_can_count_for_an_engine_and_a_packer(counter: Any) -
     fused = FusionEngine().fuse([fragment], 20, counter=counter)
     assert not fused.fragments
     assert not BudgetPacker(counter=counter).pack([(fragment, 0.5)], 20)
+
+
+@pytest.mark.parametrize("number", [1.5, True, "2", None, float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("max_workers", lambda n: StrategyExecutor(max_workers=n)),
+        ("threshold", lambda n: CircuitBreaker(n)),
+        ("max_candidates", lambda n: StrategySelector(max_candidates=n)),
+        ("min_budget", lambda n: BudgetAllocator(min_budget=n)),
+        ("max_length", lambda n: PreambleGenerator(max_length=n)),
+    ],
+)
+def test_what_is_no_whole_number_is_refused_where_it_is_given(
+    name: str, make: Callable[[Any], Any], number: Any
+) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be a whole number >= .*, not"):
+        make(number)

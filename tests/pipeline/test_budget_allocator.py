@@ -178,7 +178,7 @@ def test_confidences_that_are_all_zero_count_as_equal() -> None:
 
 @pytest.mark.parametrize("total", [-1, 1.5, True, None, "100"])
 def test_a_total_that_is_no_number_of_tokens_is_refused(total: Any) -> None:
-    with pytest.raises(ValueError, match="whole number of tokens >= 0, not"):
+    with pytest.raises(ValueError, match="whole number >= 0, not"):
         allocate({"a": 1.0}, total)
 
 
@@ -194,7 +194,7 @@ def test_an_unknown_way_to_distribute_names_the_near_one() -> None:
 
 
 def test_a_negative_minimum_is_refused() -> None:
-    with pytest.raises(ValueError, match="min_budget must be tokens >= 0, not -1"):
+    with pytest.raises(ValueError, match="min_budget must be a whole number >= 0, not -1"):
         BudgetAllocator(min_budget=-1)
 
 
@@ -262,7 +262,7 @@ def test_tier_quotas_can_have_other_shares() -> None:
 @pytest.mark.parametrize(
     ("total", "shares", "told"),
     [
-        (-1, {"hot": 1}, "whole number of tokens >= 0"),
+        (-1, {"hot": 1}, "whole number >= 0"),
         (10, {"hot": -1}, "share of the hot tier"),
         (10, {"tepid": 1}, "unknown tier 'tepid'"),
         (10, {"hot": 0}, "must not all be 0"),
