@@ -106,10 +106,8 @@ def _hint(name: str) -> str:
 def _plan_context(plan: Any, plan_id: str | None, request: ContextRequest) -> PlanContext:
     if isinstance(plan, Plan):
         return plan.context()
-    if isinstance(plan, PlanContext):
-        return plan
-    if isinstance(plan, Mapping):
-        return PlanContext(**plan)
+    if isinstance(plan, PlanContext | Mapping):
+        return PlanContext.of(plan)
     if plan is not None and not isinstance(plan, str):
         raise RequestError(f"plan must be a Plan, a PlanContext, a mapping or an id, not {plan!r}")
     if not isinstance(plan_id, str | None):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from acms_adapters.errors import RequestError
 from acms_adapters.models import ContextFragment, ContextPayload, Ledger
@@ -29,7 +30,7 @@ def hand_down(
     ratio: float | None = None,
     tokens: int | None = None,
     focus_nodes: Sequence[str] = (),
-    backends: BackendSet | None = None,
+    backends: BackendSet | Mapping[str, Any] | None = None,
 ) -> ContextPayload:
     """Compress a context for a child with a task.
 
@@ -62,7 +63,7 @@ def hand_down(
         tuple(dict.fromkeys((*focus_nodes, *near))),
         backends=backends,
     )
-    counter = token_counter(backends.counter if backends else None)
+    counter = token_counter(BackendSet.of(backends).counter)
     if tokens is not None:
         skeleton = compress(tokens)
         ratio = skeleton.skeleton_metadata.ratio if skeleton.skeleton_metadata else 0.0
