@@ -43,6 +43,22 @@ def test_who_asks_while_others_write_gets_what_was_before_and_remembers_nothing_
         each.close()
 
 
+def test_who_asks_while_others_write_the_first_vectors_finds_none_and_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "READ_PATIENCE", 0.0)
+    reader, writer = ChromaVectorBackend(tmp_path), ChromaVectorBackend(tmp_path)
+    reader._access._guard.patience = 0.0
+    fill(writer)
+    with writer._access.writing():
+        assert reader.similarity_search([1, 0, 0]) == []
+        assert reader.rate([1, 0, 0], ["e1"]) == {}
+        assert reader.dimensions is None
+    assert first(reader, [1, 0, 0]) == "e0"
+    for each in (reader, writer):
+        each.close()
+
+
 @pytest.fixture
 def theirs() -> Any:
     """A collection of somebody's in a client in memory, and a way to get it once more."""

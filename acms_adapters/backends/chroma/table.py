@@ -105,7 +105,7 @@ class Table:
 
     def dimensions(self) -> int | None:
         """Length of the vectors; None while there are none."""
-        if self.record.dimensions is not None:
+        if self.record.dimensions is not None or self.is_old:
             return self.record.dimensions
         with translated(self.place):
             first = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
@@ -133,6 +133,8 @@ class Table:
             where: Chroma's condition.
             kept: Takes up what Chroma itself holds of the nodes.
         """
+        if self.is_old and self.record.whole and self.record.dimensions is None:
+            return []  # what was before is nothing, of which the engine cannot answer
         if self._is_crowded():
             return self._exact(query, size, where=where, kept=kept)
         asked: Any = [query]
