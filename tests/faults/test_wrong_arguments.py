@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -26,8 +27,18 @@ from acms_adapters import (
 from acms_adapters.backends.vectors import MemoryVectorBackend
 from acms_adapters.pipeline import CoordinatorConfig
 
-NO_MAPPINGS = [5, 0, "x", "", [1], [], [("a", 1)], object()]
-FRAGMENT = ContextFragment(uko_node="a", content="a text")
+
+class Nothing:
+    """Something of another kind."""
+
+    def __repr__(self) -> str:
+        return "Nothing()"
+
+
+NO_MAPPINGS = [5, 0, "x", "", [1], [], [("a", 1)], Nothing()]
+FRAGMENT = ContextFragment(
+    uko_node="a", content="a text", fragment_id="a", created_at=datetime(2026, 1, 1, tzinfo=UTC)
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +122,7 @@ def asked(store: ContextStore, **options: Any) -> None:
         assert isinstance(told.value, ACMSError)
 
 
-@pytest.mark.parametrize("given", [5, 0, "x", "", [1], b"ab", [None], object()], ids=repr)
+@pytest.mark.parametrize("given", [5, 0, "x", "", [1], b"ab", [None], Nothing()], ids=repr)
 @pytest.mark.parametrize("name", ["scope", "resource_types"])
 def test_b5_a_filter_that_is_no_list_of_strings_is_refused(
     store: ContextStore, name: str, given: Any
@@ -119,14 +130,14 @@ def test_b5_a_filter_that_is_no_list_of_strings_is_refused(
     asked(store, **{name: given})
 
 
-@pytest.mark.parametrize("given", [5, 0, "x", "", [1], [], [("a", 1)], object()], ids=repr)
+@pytest.mark.parametrize("given", [5, 0, "x", "", [1], [], [("a", 1)], Nothing()], ids=repr)
 def test_b4_a_metadata_filter_that_is_no_mapping_is_refused(
     store: ContextStore, given: Any
 ) -> None:
     asked(store, metadata_filter=given)
 
 
-@pytest.mark.parametrize("given", [5, 0, "x", [1], [None], object()], ids=repr)
+@pytest.mark.parametrize("given", [5, 0, "x", [1], [None], Nothing()], ids=repr)
 def test_nodes_that_are_no_list_of_strings_are_refused(store: ContextStore, given: Any) -> None:
     graph = store.backends().graph
     for ask in (graph.get, graph.neighbors, graph.sharing):
