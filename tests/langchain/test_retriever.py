@@ -154,7 +154,9 @@ def test_changing_a_returned_document_changes_no_later_answer(
 def test_assemble_gives_the_ledger_of_the_same_retrieval_a5(retriever: ACMSRetriever) -> None:
     payload = retriever.assemble(QUESTION, max_tokens=ONE)
     assert [f.uko_node for f in payload.fragments] == ["parser"]
-    assert {e.reason.value for e in payload.ledger.entries} == {"over_budget"}
+    # what several strategies found stands there once more for each of them
+    reasons = [e.reason.value for e in payload.ledger.entries if e.reason.value != "duplicate"]
+    assert set(reasons) == {"over_budget"}
 
 
 class Recorder(BaseCallbackHandler):
@@ -187,7 +189,7 @@ def test_one_run_starts_and_ends_and_its_event_carries_the_ledger_a5(
     assert len(recorder.starts) == len(recorder.ends) == 1
     ((name, data),) = recorder.custom
     assert name == "acms.assembled"
-    assert {entry["reason"] for entry in data["left_out"]} == {"over_budget"}
+    assert {entry["reason"] for entry in data["left_out"]} == {"over_budget", "duplicate"}
     assert data["metrics"]["fragments_selected"] == 1
 
 
