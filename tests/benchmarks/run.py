@@ -2,7 +2,7 @@
 
     python tests/benchmarks/run.py [--quick]
 
-Quick ones take a minute together: small sizes, and nothing that is indexed.
+Quick ones take a few minutes together: nothing is indexed for them.
 """
 
 import runpy
@@ -19,7 +19,7 @@ BENCHMARKS = (
     *QUICK,
     ("Fitting LlamaIndex nodes", "bench_postprocessor"),
     ("The SQLite store at two sizes", "bench_sqlite"),
-    ("A whole store at two sizes", "bench_store"),
+    ("A whole store at growing sizes", "bench_store"),
     ("One assembly by stage, at growing sizes", "bench_stages"),
     ("Asking a LangChain retriever, beside an ensemble", "bench_retriever"),
     ("Evidence by budget, beside other libraries", "bench_evidence"),
