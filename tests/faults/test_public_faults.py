@@ -32,6 +32,7 @@ from acms_adapters import (
     StrategyCoordinator,
     token_counter,
 )
+from acms_adapters.models import new_id
 from acms_adapters.models.estimate import estimate_tokens
 from acms_adapters.pipeline.rounds import Clock
 
@@ -106,7 +107,7 @@ def test_lone_surrogate(assemble, tmp_path: Path, kept_in: str) -> None:
 
 
 def test_unknown_model_name(assemble, caplog: pytest.LogCaptureFixture) -> None:
-    model = f"claude-sonnet-{id(assemble)}"  # each name is warned of once
+    model = f"claude-sonnet-{new_id()}"  # each name is warned of once
     request = ContextRequest(query="limiter", tokenizer=model)
     with caplog.at_level(logging.WARNING):
         payload = assemble(ACMSPipeline(), request, fragments=fragments(), budget=200)
