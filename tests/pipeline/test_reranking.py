@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -83,13 +84,13 @@ def test_texts_that_say_nothing_leave_the_given_order(given: list[float]) -> Non
 )
 @settings(max_examples=50)
 def test_relevance_is_in_range_and_the_same_wherever_a_passage_stands(
-    rows: list[tuple[str, str, float]], random: object
+    rows: list[tuple[str, str, float]], random: Random
 ) -> None:
     rows = [
         (text, heading, place + score / 100) for place, (text, heading, score) in enumerate(rows)
     ]
     places = list(range(len(rows)))
-    random.shuffle(places)  # type: ignore[attr-defined]
+    random.shuffle(places)
 
     def relevance(rows: Sequence[tuple[str, str, float]]) -> list[float]:
         found = [Passage(f"{heading}\n{text}", heading) for text, heading, _ in rows]
